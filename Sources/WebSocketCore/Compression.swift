@@ -1,5 +1,8 @@
 /// RFC 7692's place in the connection: what compresses and inflates messages. One object a connection.
 package protocol MessageCompression: AnyObject {
+    /// Whether this side compresses at all: with a window no compressor can be held to, it does not.
+    var canCompress: Bool { get }
+
     /// Whether a message of this size is worth compressing.
     func shouldCompress(byteCount: Int) -> Bool
 

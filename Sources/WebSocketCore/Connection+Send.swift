@@ -29,7 +29,7 @@ extension Connection {
         guard closing.isOpen else { throw .closed }
         if isFirst {
             guard outgoing == nil else { throw .fragmentInProgress }
-            outgoing = OutgoingMessage(kind: kind, isCompressed: isCompressible && compression != nil)
+            outgoing = OutgoingMessage(kind: kind, isCompressed: isCompressible && compression?.canCompress == true)
         }
         guard var message = outgoing else { throw .noFragmentInProgress }
         if message.kind == .text {
@@ -41,7 +41,7 @@ extension Connection {
         let isMarked = message.isCompressed && !message.hasSent
         if message.isCompressed, let compression {
             let small = try compressed(payload, isFinal: isFinal, by: compression)
-            // The compressor may hold all of a piece back: a frame that carries nothing is not worth sending.
+            // A frame that carries nothing is not worth sending.
             if !small.isEmpty || isFinal || !message.hasSent {
                 let key = maskKey(&maskKeys)
                 small.withUnsafeBytes {
