@@ -18,7 +18,7 @@ struct HappyEyeballs: Sendable {
     }
 
     private enum State: Sendable {
-        case racing(next: Attempt, inFlight: [Attempt], failures: [Attempt: SystemError])
+        case racing(next: Attempt, inFlight: [Attempt])
         case over
     }
 
@@ -31,7 +31,8 @@ struct HappyEyeballs: Sendable {
     private(set) var deadline: BootInstant?
 
     private let delay: Duration
-    private var state = State.racing(next: 0, inFlight: [], failures: [:])
+    private var state = State.racing(next: 0, inFlight: [])
+    private var failures: [Attempt: SystemError] = [:]
 
     init(_ addresses: [SocketAddress], delay: Duration = recommendedDelay) {
         order = Self.interleave(addresses)
@@ -48,19 +49,19 @@ struct HappyEyeballs: Sendable {
 
     /// RFC 8305 §5: a failed attempt does not wait for the delay, the next one starts at once.
     mutating func failed(_ attempt: Attempt, _ error: SystemError, at now: BootInstant) -> [Action] {
-        guard case .racing(let next, var inFlight, var failures) = state,
+        guard case .racing(let next, var inFlight) = state,
             let index = inFlight.firstIndex(of: attempt)
         else { return [] }
         inFlight.remove(at: index)
         failures[attempt] = error
-        state = .racing(next: next, inFlight: inFlight, failures: failures)
+        state = .racing(next: next, inFlight: inFlight)
         if next == order.count, !inFlight.isEmpty { return [] }
         return connectNext(at: now)
     }
 
     /// RFC 8305 §5: the first connection wins, all others are cancelled.
     mutating func connected(_ attempt: Attempt) -> [Action] {
-        guard case .racing(_, let inFlight, _) = state, inFlight.contains(attempt) else { return [] }
+        guard case .racing(_, let inFlight) = state, inFlight.contains(attempt) else { return [] }
         state = .over
         deadline = nil
         return inFlight.filter { $0 != attempt }.map { .abandon($0) } + [.succeed(attempt)]
@@ -68,21 +69,21 @@ struct HappyEyeballs: Sendable {
 
     /// The caller gives up.
     mutating func cancel() -> [Action] {
-        guard case .racing(_, let inFlight, _) = state else { return [] }
+        guard case .racing(_, let inFlight) = state else { return [] }
         state = .over
         deadline = nil
         return inFlight.map { .abandon($0) }
     }
 
     private mutating func connectNext(at now: BootInstant) -> [Action] {
-        guard case .racing(let next, let inFlight, let failures) = state else { return [] }
+        guard case .racing(let next, let inFlight) = state else { return [] }
         guard next < order.count else {
             deadline = nil
             guard inFlight.isEmpty else { return [] }
             state = .over
             return [.fail(failures.sorted { $0.key < $1.key }.map(\.value))]
         }
-        state = .racing(next: next + 1, inFlight: inFlight + [next], failures: failures)
+        state = .racing(next: next + 1, inFlight: inFlight + [next])
         deadline = next + 1 < order.count ? now.advanced(by: delay) : nil
         return [.connect(next, order[next])]
     }

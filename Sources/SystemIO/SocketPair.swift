@@ -17,4 +17,15 @@ package struct SocketPair: ~Copyable {
         first = TCPSocket(owning: Descriptor(owning: ends.0))
         second = TCPSocket(owning: Descriptor(owning: ends.1))
     }
+
+    /// The first end, to own.
+    package mutating func takeFirst() -> TCPSocket { Self.take(&first) }
+
+    /// The second end, to own.
+    package mutating func takeSecond() -> TCPSocket { Self.take(&second) }
+
+    private static func take(_ end: inout TCPSocket?) -> TCPSocket {
+        guard let socket = end.take() else { preconditionFailure("this end of the pair was taken before") }
+        return socket
+    }
 }
