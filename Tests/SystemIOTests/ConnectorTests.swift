@@ -12,21 +12,18 @@ import Testing
         init(_ loop: EventLoop) async throws {
             let listener = try ListeningSocket.bind(.loopback(), backlog: 0)
             let occupant = try await connectTCP(to: [listener.address], on: loop)
+            _ = try await loop.waitUntilReady(listener.rawValue, .read)  // now the queue is full
             self.listener = listener
             self.occupant = occupant
         }
-    }
-
-    /// An address of this machine where nobody listens.
-    private func closedAddress() throws -> SocketAddress {
-        try ListeningSocket.bind(.loopback()).address
     }
 
     @Test("connects to the address that listens")
     func connects() async throws {
         try await withLoop { loop in
             let listener = try ListeningSocket.bind(.loopback())
-            let client = try await connectTCP(to: [closedAddress(), listener.address], on: loop)
+            let closed = try ClosedPort()
+            let client = try await connectTCP(to: [closed.address, listener.address], on: loop)
             #expect(client.peerAddress == listener.address)
         }
     }
@@ -41,10 +38,35 @@ import Testing
         }
     }
 
+    @Test("a socket that has met itself is no connection")
+    func selfConnect() throws {
+        let port = try ClosedPort()
+        // The kernel lets a socket connect to its own port, which an unlucky choice of our end's port comes to.
+        var kernel = sockaddr_in()
+        kernel.sin_family = sa_family_t(AF_INET)
+        kernel.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        kernel.sin_port = (port.address.port ?? 0).bigEndian
+        let result = withUnsafePointer(to: &kernel) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(port.descriptor.rawValue, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        #expect(result == 0)
+        let socket = TCPSocket(owning: Descriptor(owning: dup(port.descriptor.rawValue)))
+        do throws(SystemError) {
+            _ = try socket.finishConnecting(to: port.address)
+            Issue.record("no error")
+        } catch {
+            #expect(error == SystemError(errno: ECONNREFUSED, operation: "connect to \(port.address)"))
+        }
+    }
+
     @Test("when nobody answers the error names each address with its cause")
     func refused() async throws {
         try await withLoop { loop in
-            let addresses = [try closedAddress(), .unix(path: "/nowhere/socket"), try closedAddress()]
+            let one = try ClosedPort()
+            let two = try ClosedPort()
+            let addresses = [one.address, .unix(path: "/nowhere/socket"), two.address]
             do throws(ConnectError) {
                 _ = try await connectTCP(to: addresses, on: loop)
                 Issue.record("no error")
@@ -123,7 +145,8 @@ import Testing
     func noLeaks() async {
         await #expect(processExitsWith: .success) {
             try await withLoop { loop in
-                let address = try ListeningSocket.bind(.loopback()).address
+                let closed = try ClosedPort()
+                let address = closed.address
                 _ = try? await connectTCP(to: [address], on: loop)
                 let (descriptors, threads) = (descriptorCount(), threadCount())
                 for _ in 0..<1000 {

@@ -1,5 +1,4 @@
 import Glibc
-import Synchronization
 import Testing
 
 @testable import SystemIO
@@ -7,15 +6,16 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ResolverTests {
     /// A lookup whose answers come when the test says so.
     private final class Gate: Sendable {
-        private let state = Mutex<(isOpen: Bool, started: [String])>((false, []))
+        private let isOpen = Flag()
         let lookups = Log<String>()
 
         func lookup(_ host: String, _ port: UInt16) -> ResolverThreads.Answer {
             lookups.append(host)
-            while !state.withLock({ $0.isOpen }) { usleep(1000) }  // a thread that blocks, as getaddrinfo does
+            // A thread that blocks, as getaddrinfo does.
+            while !isOpen.isSet { usleep(1000) }
             return .success([.loopback(port: port)])
         }
-        func open() { state.withLock { $0.isOpen = true } }
+        func open() { isOpen.set() }
     }
 
     private func until(_ condition: () -> Bool) async throws {
@@ -43,7 +43,7 @@ import Testing
 
     @Test(
         "a failed lookup names the host",
-        arguments: ["", "a\0b", "no such host", String(repeating: "x", count: 300)])
+        arguments: ["", "a\0b", String(repeating: "x", count: 300)])
     func failure(host: String) async throws {
         do {
             _ = try await Resolver.system.resolve(host, 80)

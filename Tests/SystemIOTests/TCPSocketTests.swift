@@ -107,7 +107,7 @@ import Testing
                     do { try client.put("x") } catch let error as SystemError { errors.append(error.errno) }
                 }
                 client.shutdownWrite()
-                #expect(errors == [ECONNRESET, EPIPE, EPIPE])
+                #expect(errors.count == 3 && errors.allSatisfy { $0 == ECONNRESET || $0 == EPIPE })
             }
         }
     }

@@ -85,6 +85,29 @@ private func entryCount(_ path: String) -> Int {
     return count
 }
 
+/// A port that is taken, so that no other test gets it, and on which nobody listens: connecting is refused.
+struct ClosedPort: ~Copyable {
+    /// The bound socket.
+    let descriptor: Descriptor
+    let address: SocketAddress
+
+    init() throws {
+        let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var kernel = sockaddr_in()
+        kernel.sin_family = sa_family_t(AF_INET)
+        kernel.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &kernel) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(number, address, length) == 0 ? getsockname(number, address, &length) : -1
+            }
+        }
+        try #require(number >= 0 && result == 0)
+        descriptor = Descriptor(owning: number)
+        address = .loopback(port: UInt16(bigEndian: kernel.sin_port))
+    }
+}
+
 /// The next connection of a listener.
 func accept(_ listener: borrowing ListeningSocket, _ loop: EventLoop) async throws -> TCPSocket {
     while true {
