@@ -48,9 +48,10 @@ import Testing
         #expect(client.requests.count == 2)
         #expect(client.requests[1].connectionID == "2.2")
         #expect(client.authorize(old.tag, "key:old") == [])
-        #expect(client.authorize(client.requests[1].tag, "key:new").frames == [
-            #"{"event":"bird:subscribe","data":{"channel":"private-a","auth":"key:new"}}"#
-        ])
+        #expect(
+            client.authorize(client.requests[1].tag, "key:new").frames == [
+                #"{"event":"bird:subscribe","data":{"channel":"private-a","auth":"key:new"}}"#
+            ])
         #expect(client.authorize(client.requests[1].tag, "key:new") == [])
     }
 
@@ -58,10 +59,12 @@ import Testing
     func memberData() {
         var client = Client.connected()
         client.subscribe("presence-a")
-        let frames = client.authorize(client.requests[0].tag, "k:s", memberData: #"{"member_id":"é\n\"" }"#).frames
-        #expect(frames == [
-            #"{"event":"bird:subscribe","data":{"channel":"presence-a","auth":"k:s","member_data":"{\"member_id\":\"é\\n\\\"\" }"}}"#
-        ])
+        let frames = client.authorize(client.requests[0].tag, "k:s", memberData: #"{"member_id":"é\n\"" }"#)
+            .frames
+        #expect(
+            frames == [
+                #"{"event":"bird:subscribe","data":{"channel":"presence-a","auth":"k:s","member_data":"{\"member_id\":\"é\\n\\\"\" }"}}"#
+            ])
     }
 
     @Test("J2 unsubscribe before the authorization landed: nothing is sent")
@@ -102,15 +105,18 @@ import Testing
         #expect((client.ok("c") + client.ok("c") + client.ok("c")).successes == 1)
     }
 
-    @Test("J4 a failing authorizer: the channel hears it, others go on, the next subscribe and reconnect ask again")
+    @Test(
+        "J4 a failing authorizer: the channel hears it, others go on, the next subscribe and reconnect ask again"
+    )
     func failingAuthorizer() {
         var client = Client.connected()
         client.subscribe("private-a")
         client.subscribe("private-b")
-        #expect(client.refuse(client.requests[0].tag, status: 401) == [
-            .subscriptionFailed(
-                client.id("private-a"), SubscriptionFailure(error: "no", endpoint: "/auth", status: 401))
-        ])
+        #expect(
+            client.refuse(client.requests[0].tag, status: 401) == [
+                .subscriptionFailed(
+                    client.id("private-a"), SubscriptionFailure(error: "no", endpoint: "/auth", status: 401))
+            ])
         #expect(client.authorize(client.requests[1].tag).frames.count == 1)
         #expect(client.sent.count == 1)
         client.subscribe("private-a")
@@ -137,7 +143,8 @@ import Testing
             client.connect()
         }
         #expect(client.requests.count == 8)
-        #expect(client.requests.map(\.connectionID) == ["1.1", "1.1", "2.2", "2.2", "3.3", "3.3", "4.4", "4.4"])
+        #expect(
+            client.requests.map(\.connectionID) == ["1.1", "1.1", "2.2", "2.2", "3.3", "3.3", "4.4", "4.4"])
     }
 
     @Test("J7 one subscribe per connection, one event per message")
@@ -180,9 +187,10 @@ import Testing
         client.subscribe("private-a")
         #expect(client.requests.count == 2)
         let tag = client.requests[1].tag
-        #expect(client.ok("private-a") == [
-            .cancelAuthorization(tag), .subscriptionSucceeded(client.id("private-a"), nil),
-        ])
+        #expect(
+            client.ok("private-a") == [
+                .cancelAuthorization(tag), .subscriptionSucceeded(client.id("private-a"), nil),
+            ])
         #expect(client.authorize(tag) == [])
     }
 
@@ -191,7 +199,9 @@ import Testing
         var client = Client.connected()
         client.subscribe("c")
         let error = #"{"event":"bird:error","channel":"c","data":{"code":4301,"message":"slow"}}"#
-        #expect(client.receive(error) == [.subscriptionFailed(client.id("c"), SubscriptionFailure(error: "slow"))])
+        #expect(
+            client.receive(error) == [.subscriptionFailed(client.id("c"), SubscriptionFailure(error: "slow"))]
+        )
         #expect(client.subscribe("c").frames.count == 1)
         client.ok("c")
         #expect(client.receive(error) == [.error(ErrorReport(code: 4301, message: "slow"))])
@@ -204,7 +214,8 @@ import Testing
         var client = Client.connected()
         client.subscribe("c")
         let actions = client.receive(
-            #"{"event":"bird_internal:subscription_error","channel":"c","data":"{\"error\":\"full\",\"status\":403}"}"#)
+            #"{"event":"bird_internal:subscription_error","channel":"c","data":"{\"error\":\"full\",\"status\":403}"}"#
+        )
         #expect(actions.channelFailures == [SubscriptionFailure(error: "full", status: 403)])
         #expect(client.subscribe("c").frames.count == 1)
     }
@@ -214,10 +225,15 @@ import Testing
         var client = Client.connected()
         client.subscribe("c")
         client.ok("c")
-        #expect(client.receive(#"{"event":"bird_internal:connection_count","channel":"c","data":"{\"connection_count\":3}"}"#) == [
-            .connectionCount(client.id("c"), Array(#"{"connection_count":3}"#.utf8))
-        ])
-        for name in ["bird_internal:new", "bird_internal:", "bird:subscription_succeeded", #"bird\u005finternal:x"#] {
+        #expect(
+            client.receive(
+                #"{"event":"bird_internal:connection_count","channel":"c","data":"{\"connection_count\":3}"}"#
+            ) == [
+                .connectionCount(client.id("c"), Array(#"{"connection_count":3}"#.utf8))
+            ])
+        for name in [
+            "bird_internal:new", "bird_internal:", "bird:subscription_succeeded", #"bird\u005finternal:x"#,
+        ] {
             #expect(client.receive(#"{"event":"\#(name)","channel":"c","data":1}"#) == [])
             #expect(client.event == nil)
         }
@@ -248,7 +264,8 @@ import Testing
         client.ok("private-a")
         let id = client.id("private-a")
         let actions = client.perform {
-            _ = try? $0.trigger("client-\"x", on: id, named: "private-a", data: Array(#"{"a":[1]}"#.utf8), into: &$1)
+            _ = try? $0.trigger(
+                "client-\"x", on: id, named: "private-a", data: Array(#"{"a":[1]}"#.utf8), into: &$1)
         }
         #expect(actions.frames == [#"{"event":"client-\"x","channel":"private-a","data":{"a":[1]}}"#])
         client.disconnect()
@@ -287,14 +304,15 @@ import Testing
     func replaced() {
         var client = Client.connected()
         client.subscribe("presence-p")
-        #expect(join(&client, 0, ids: #"["A","B"]"#, hash: #"{"A":{"n":1},"B":null}"#) == [
-            .subscriptionSucceeded(
-                client.id("presence-p"),
-                PresenceRoster(
-                    members: [
-                        PresenceMember(id: "A", info: Array(#"{"n":1}"#.utf8)), PresenceMember(id: "B"),
-                    ], ownID: "A"))
-        ])
+        #expect(
+            join(&client, 0, ids: #"["A","B"]"#, hash: #"{"A":{"n":1},"B":null}"#) == [
+                .subscriptionSucceeded(
+                    client.id("presence-p"),
+                    PresenceRoster(
+                        members: [
+                            PresenceMember(id: "A", info: Array(#"{"n":1}"#.utf8)), PresenceMember(id: "B"),
+                        ], ownID: "A"))
+            ])
         client.end(code: 4200)
         #expect(client.members("presence-p") == [])
         #expect(client.machine.roster(of: client.id("presence-p"))?.ownID == nil)
@@ -312,10 +330,12 @@ import Testing
         client.ok("presence-p", #"{"presence":{"ids":[42,"9007199254740993"],"hash":{"42":{}}}}"#)
         #expect(client.machine.roster(of: client.id("presence-p"))?.ownID == "42")
         #expect(client.members("presence-p") == ["42", "9007199254740993"])
-        let added = #"{"event":"bird_internal:member_added","channel":"presence-p","data":{"member_id":9007199254740995,"member_info":null}}"#
-        #expect(client.receive(added) == [
-            .memberAdded(client.id("presence-p"), PresenceMember(id: "9007199254740995"))
-        ])
+        let added =
+            #"{"event":"bird_internal:member_added","channel":"presence-p","data":{"member_id":9007199254740995,"member_info":null}}"#
+        #expect(
+            client.receive(added) == [
+                .memberAdded(client.id("presence-p"), PresenceMember(id: "9007199254740995"))
+            ])
     }
 
     @Test("K4 one join per member: repeats refresh the info silently, unknown removals are silent")
@@ -330,10 +350,14 @@ import Testing
         #expect(client.receive(message("member_added", #"{"member_id":"B"}"#)).count == 1)
         #expect(client.receive(message("member_added", #"{"member_id":"B"}"#)) == [])
         let other = PresenceMember(id: "B", info: Array("7".utf8))
-        #expect(client.receive(message("member_added", #"{"member_id":"B","member_info":7}"#)) == [.memberUpdated(id, other)])
+        #expect(
+            client.receive(message("member_added", #"{"member_id":"B","member_info":7}"#)) == [
+                .memberUpdated(id, other)
+            ])
         #expect(client.members("presence-p") == ["A", "B"])
         #expect(client.receive(message("member_removed", #"{"member_id":"X"}"#)) == [])
-        #expect(client.receive(message("member_removed", #"{"member_id":"B"}"#)) == [.memberRemoved(id, other)])
+        #expect(
+            client.receive(message("member_removed", #"{"member_id":"B"}"#)) == [.memberRemoved(id, other)])
         for odd in ["{}", "7", "[]", #""x""#, #"{"member_id":{}}"#, #"{"member_id":null}"#] {
             #expect(client.receive(message("member_added", odd)) == [])
         }
