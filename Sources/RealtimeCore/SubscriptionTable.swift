@@ -37,13 +37,17 @@ struct Subscription: Sendable {
     let name: String
     let family: ChannelFamily
     var phase = Phase.idle
-    var roster = PresenceRoster()
+    /// The request for a new secret of an encrypted channel that stays subscribed.
+    var renewal: AuthorizationTag?
+    var lastRenewal: BootTime?
     fileprivate var nextWithSameHash: Int?
 }
 
 /// The channels that the app keeps, found by the bytes of their name without making a `String`.
 struct SubscriptionTable: Sendable {
     private var slots: [Subscription?] = []
+    /// By slot. Apart from the subscriptions, so that a copy of one never makes a change of a roster copy it.
+    private var rosters: [PresenceRoster] = []
     private var free: [Int] = []
     private var slotByHash: [UInt64: Int] = [:]
     private var slotByID: [ChannelID: Int] = [:]
@@ -90,9 +94,11 @@ struct SubscriptionTable: Sendable {
         if let reused = free.popLast() {
             slot = reused
             slots[slot] = subscription
+            rosters[slot] = PresenceRoster()
         } else {
             slot = slots.count
             slots.append(subscription)
+            rosters.append(PresenceRoster())
         }
         slotByHash[hash] = slot
         slotByID[subscription.id] = slot
@@ -102,6 +108,7 @@ struct SubscriptionTable: Sendable {
     mutating func remove(_ id: ChannelID) {
         guard let slot = slotByID.removeValue(forKey: id), let gone = slots[slot] else { return }
         forgetAuthorization(of: gone)
+        if let tag = gone.renewal { slotByAuthorization[tag] = nil }
         let hash = SubscriptionTable.hash(gone.name.utf8)
         if slotByHash[hash] == slot {
             slotByHash[hash] = gone.nextWithSameHash
@@ -113,6 +120,7 @@ struct SubscriptionTable: Sendable {
             if let index = previous { slots[index]?.nextWithSameHash = gone.nextWithSameHash }
         }
         slots[slot] = nil
+        rosters[slot] = PresenceRoster()
         free.append(slot)
     }
 
@@ -128,15 +136,24 @@ struct SubscriptionTable: Sendable {
         slots[slot]?.phase = phase
     }
 
+    /// Begins or ends the wait for a new secret.
+    mutating func setRenewal(_ tag: AuthorizationTag?, at now: BootTime? = nil, of id: ChannelID) {
+        guard let slot = slotByID[id], let old = slots[slot] else { return }
+        if let tag = old.renewal { slotByAuthorization[tag] = nil }
+        if let tag { slotByAuthorization[tag] = slot }
+        slots[slot]?.renewal = tag
+        if let now { slots[slot]?.lastRenewal = now }
+    }
+
+    func roster(of id: ChannelID) -> PresenceRoster? {
+        slotByID[id].map { rosters[$0] }
+    }
+
     mutating func updateRoster<Result>(
         of id: ChannelID, _ body: (inout PresenceRoster) -> Result
     ) -> Result? {
-        guard let slot = slotByID[id], slots[slot] != nil else { return nil }
-        var roster = PresenceRoster()
-        swap(&roster, &slots[slot]!.roster)  // Sound: the line above checked that the slot is taken.
-        let result = body(&roster)
-        slots[slot]?.roster = roster
-        return result
+        guard let slot = slotByID[id] else { return nil }
+        return body(&rosters[slot])
     }
 
     private mutating func forgetAuthorization(of subscription: Subscription) {

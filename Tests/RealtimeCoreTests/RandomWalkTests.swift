@@ -70,7 +70,7 @@ import Testing
                     if report.code == 4300 { mayRepeat.formUnion(Referee.names) }
                 case .cancelAuthorization, .connectingIn, .signinError, .identityChanged, .subscriptionLost,
                     .connectionCount, .memberAdded, .memberUpdated, .rosterReplaced, .memberRemoved,
-                    .sharedSecret, .watchlist, .pingRoundTrip, .ignoredMessage:
+                    .sharedSecret, .secretRenewalFailed, .watchlist, .pingRoundTrip, .ignoredMessage:
                     break
                 }
             }
@@ -108,7 +108,7 @@ import Testing
         let name = Referee.names.randomElement(using: &random) ?? "c"
         let waiter = Int.random(in: 0..<1_000_000_000, using: &random)
         let pending = client.requests.suffix(4).randomElement(using: &random)
-        switch Int.random(in: 0..<22, using: &random) {
+        switch Int.random(in: 0..<23, using: &random) {
         case 0: return Int.random(in: 0..<3, using: &random) == 0 ? client.disconnect() : []
         case 1, 2: return client.connect()
         case 3, 4, 5: return client.subscribe(name)
@@ -142,9 +142,15 @@ import Testing
             let code = [nil, 1000, 1012, 4001, 4100, 4200, 4201].randomElement(using: &random) ?? nil
             return client.end(code: code)
         case 20:
-            guard client.machine.phase == .connecting else { return [] }
+            guard [.connecting, .connected].contains(client.machine.phase) else { return [] }
             referee.openSocket = nil
             return client.fail()
+        case 21:
+            // Nothing that an earlier socket says or does is heard.
+            let old = SocketTag(rawValue: client.socket.rawValue - 1)
+            let now = client.now
+            let late = client.perform { $0.socketEnded(old, SocketEnd(.endOfStream), at: now, into: &$1) }
+            return late + client.receive(#"{"event":"bird:error","data":{"code":4300}}"#, on: old)
         default:
             // One deadline at a time, so that the referee sees each step.
             client.now = client.now + .milliseconds(Int.random(in: 0..<40_000, using: &random))
