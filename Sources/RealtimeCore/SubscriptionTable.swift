@@ -23,14 +23,8 @@ struct Subscription: Sendable {
             }
         }
 
-        /// True when events of the channel are for the app. The server may publish before its answer is through.
-        var acceptsEvents: Bool {
-            switch self {
-            case .pending, .doubted, .subscribed: true
-            case .authorizing(_, let afterDoubt): afterDoubt
-            case .idle, .refused: false
-            }
-        }
+        /// True when events of the channel are for the app: the server may publish before its answer is through.
+        var acceptsEvents: Bool { hasSentFrame }
     }
 
     let id: ChannelID
@@ -53,6 +47,12 @@ struct SubscriptionTable: Sendable {
     private var slotByID: [ChannelID: Int] = [:]
     private var slotByAuthorization: [AuthorizationTag: Int] = [:]
     private var lastID = 0
+    /// Cuts the hashes; tests make every name collide.
+    private let hashMask: UInt64
+
+    init(hashMask: UInt64 = .max) {
+        self.hashMask = hashMask
+    }
 
     /// In the order of their `subscribe`.
     var all: [Subscription] {
@@ -64,7 +64,7 @@ struct SubscriptionTable: Sendable {
     }
 
     func named(_ name: String) -> Subscription? {
-        var slot = slotByHash[SubscriptionTable.hash(name.utf8)]
+        var slot = slotByHash[hash(name.utf8)]
         while let index = slot, let subscription = slots[index] {
             if subscription.name == name { return subscription }
             slot = subscription.nextWithSameHash
@@ -76,7 +76,7 @@ struct SubscriptionTable: Sendable {
         if slice.hasEscapes { return named(slice.string(in: bytes)) }
         var hash = FNV1a()
         for offset in slice.range { hash.combine(bytes[offset]) }
-        var slot = slotByHash[hash.value]
+        var slot = slotByHash[hash.value & hashMask]
         while let index = slot, let subscription = slots[index] {
             if bytes.matches(subscription.name, in: slice.range) { return subscription }
             slot = subscription.nextWithSameHash
@@ -86,7 +86,7 @@ struct SubscriptionTable: Sendable {
 
     mutating func add(_ name: String) -> Subscription {
         lastID += 1
-        let hash = SubscriptionTable.hash(name.utf8)
+        let hash = self.hash(name.utf8)
         var subscription = Subscription(
             id: ChannelID(rawValue: lastID), name: name, family: ChannelFamily(name: name))
         subscription.nextWithSameHash = slotByHash[hash]
@@ -109,7 +109,7 @@ struct SubscriptionTable: Sendable {
         guard let slot = slotByID.removeValue(forKey: id), let gone = slots[slot] else { return }
         forgetAuthorization(of: gone)
         if let tag = gone.renewal { slotByAuthorization[tag] = nil }
-        let hash = SubscriptionTable.hash(gone.name.utf8)
+        let hash = self.hash(gone.name.utf8)
         if slotByHash[hash] == slot {
             slotByHash[hash] = gone.nextWithSameHash
         } else {
@@ -160,10 +160,10 @@ struct SubscriptionTable: Sendable {
         if case .authorizing(let tag, _) = subscription.phase { slotByAuthorization[tag] = nil }
     }
 
-    private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    private func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash = FNV1a()
         for byte in bytes { hash.combine(byte) }
-        return hash.value
+        return hash.value & hashMask
     }
 }
 

@@ -278,4 +278,37 @@ import Testing
         #expect(client.serverError(4301, "slow") == [.error(ErrorReport(code: 4301, message: "slow"))])
         #expect(client.machine.phase == .connected)
     }
+
+    @Test("an application event adds no action and names its parts in the message")
+    func applicationEvent() throws {
+        var client = Client.connected()
+        client.subscribe("c")
+        client.ok("c")
+        let message = Array(#"{"channel":"c","data":"{\"a\":1}","event":"hello"}"#.utf8)
+        #expect(client.receive(message) == [])
+        let event = try #require(client.event)
+        let isHello = event.name.matches("hello", in: message.span.bytes)
+        let text = event.data.text(in: message.span.bytes)
+        #expect(isHello)
+        #expect(text == Array(#"{"a":1}"#.utf8))
+        #expect(client.receive(#"{"event":"hello","channel":"other"}"#) == [])
+        #expect(client.event == nil)
+        client.receive(#"{"event":"bird:new-thing","channel":"c"}"#)
+        #expect(client.event != nil)
+    }
+
+    @Test("E3 after disconnect() a peer that keeps talking is not heard")
+    func deafAfterDisconnect() {
+        var client = Client.connected()
+        client.subscribe("c")
+        client.ok("c")
+        let socket = client.socket
+        client.disconnect()
+        for _ in 0..<60 {
+            client.now = client.now + .seconds(1)
+            #expect(client.receive(#"{"event":"x","channel":"c"}"#, on: socket) == [])
+            #expect(client.event == nil)
+        }
+        #expect(client.machine.phase == .disconnected)
+    }
 }

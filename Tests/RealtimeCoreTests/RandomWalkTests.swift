@@ -74,6 +74,11 @@ import Testing
                     break
                 }
             }
+            if phase == .connected {
+                for name in ["c", "d"] where machine.channelID(named: name) != nil {
+                    check(subscribesOfConnection[name] != nil, "\(name) was not subscribed")
+                }
+            }
             check(machine.phase == phase, "the phase was not announced")
             check(machine.socket == openSocket, "the machine lost sight of its socket")
             let isTimed = [.connecting, .connected, .unavailable].contains(phase)
