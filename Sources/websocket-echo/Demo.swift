@@ -22,17 +22,22 @@ struct Demo {
         options.tls.trust = .pem(identity.authorityPEM)
         options.subprotocols = ["echo.example"]
         options.deflate = DeflateOptions()
-        let socket = try await WebSocket.connect(to: "wss://127.0.0.1:\(listener.port)/demo", options: options)
+        let socket = try await WebSocket.connect(
+            to: "wss://127.0.0.1:\(listener.port)/demo", options: options)
         let agreed = socket.agreement
         say("client", "connected with \(agreed.tlsVersion ?? "no TLS"), certificate verified")
-        say("client", "agreed on \(agreed.subprotocol ?? "no subprotocol") and \(agreed.extensions ?? "no extension")")
+        say(
+            "client",
+            "agreed on \(agreed.subprotocol ?? "no subprotocol") and \(agreed.extensions ?? "no extension")")
 
         var messages = socket.messages.makeAsyncIterator()
         try await socket.send("hello from Swift on Linux")
         if case .text(let text)? = try await messages.next() { say("client", "text comes back: \(text)") }
 
         try await socket.send([0, 1, 2, 255])
-        if case .binary(let bytes)? = try await messages.next() { say("client", "binary comes back: \(bytes)") }
+        if case .binary(let bytes)? = try await messages.next() {
+            say("client", "binary comes back: \(bytes)")
+        }
 
         let microseconds = try await socket.ping() / Duration.microseconds(1)
         say("client", "ping answered in \(Int(microseconds)) µs")

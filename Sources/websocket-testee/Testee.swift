@@ -35,7 +35,9 @@ struct Plan: Sendable {
     init(_ words: [String]) throws {
         var rest = words[...]
         while let word = rest.popFirst() {
-            guard let value = rest.popFirst() else { throw UsageError(description: "\(word) wants a value\n\(Testee.usage)") }
+            guard let value = rest.popFirst() else {
+                throw UsageError(description: "\(word) wants a value\n\(Testee.usage)")
+            }
             switch word {
             case "--url": url = value.hasSuffix("/") ? String(value.dropLast()) : value
             case "--ca-file": options.tls.trust = .file(value)
