@@ -6,6 +6,7 @@ public struct LoopbackIdentity: Sendable {
     public let authorityPEM: String
     /// What a server shows.
     public let certificateChainPEM: String
+    /// The key that belongs to the certificate.
     public let privateKeyPEM: String
 
     /// - Parameter names: names the certificate is for, beside `localhost`, 127.0.0.1 and ::1.

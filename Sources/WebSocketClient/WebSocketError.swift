@@ -39,6 +39,7 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         case open = "the open connection"
     }
 
+    /// Whose fault it is.
     public var kind: Kind
     /// A sentence that names what to mend.
     public var message: String
@@ -57,6 +58,7 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         self.phase = phase
     }
 
+    /// The message.
     public var description: String { message }
 }
 
