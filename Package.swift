@@ -43,7 +43,9 @@ let package = Package(
         module("SystemTLS", ["SystemIO", "CSystemShims"]),
         module("WebSocketClient", ["WebSocketCore", "WebSocketDeflate", "SystemIO", "SystemTLS"]),
         module("RealtimeCore"),
-        module("BirdRealtime", ["RealtimeCore", "WebSocketClient"]),
+        module(
+            "BirdRealtime",
+            ["RealtimeCore", "WebSocketClient", "WebSocketCore", "SystemIO", "SystemTLS"]),
         module("BirdRealtimeTestKit", ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS"]),
 
         tool("bird", ["BirdRealtime", "BirdRealtimeTestKit", "WebSocketClient"]),
@@ -58,5 +60,8 @@ let package = Package(
         tests(of: "RealtimeCore"),
         tests(of: "BirdRealtime", ["BirdRealtimeTestKit", "RealtimeCore"]),
         tests(of: "BirdRealtimeTestKit"),
+        .testTarget(
+            name: "CompatibilityTests", dependencies: ["BirdRealtime", "BirdRealtimeTestKit"],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
 )

@@ -1,0 +1,2 @@
+// What programs name without importing a module of their own for it.
+@_exported public import struct RealtimeCore.ReconnectPolicy
