@@ -44,7 +44,9 @@ let package = Package(
         module("WebSocketClient", ["WebSocketCore", "WebSocketDeflate", "SystemIO", "SystemTLS"]),
         module("RealtimeCore"),
         module("BirdRealtime", ["RealtimeCore", "WebSocketClient"]),
-        module("BirdRealtimeTestKit", ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS"]),
+        module(
+            "BirdRealtimeTestKit",
+            ["BirdRealtime", "RealtimeCore", "WebSocketClient", "WebSocketCore", "SystemTLS", "SystemIO"]),
 
         tool("bird", ["BirdRealtime", "BirdRealtimeTestKit", "WebSocketClient"]),
         tool("websocket-echo", ["WebSocketClient"]),
@@ -57,6 +59,6 @@ let package = Package(
         tests(of: "WebSocketClient", ["WebSocketCore", "SystemIO", "SystemTLS"]),
         tests(of: "RealtimeCore"),
         tests(of: "BirdRealtime", ["BirdRealtimeTestKit", "RealtimeCore"]),
-        tests(of: "BirdRealtimeTestKit"),
+        tests(of: "BirdRealtimeTestKit", ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS"]),
     ]
 )

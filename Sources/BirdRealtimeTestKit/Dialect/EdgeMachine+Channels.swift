@@ -43,7 +43,8 @@ extension EdgeMachine {
     {
         guard let channel else { throw .clientEvent("the client event \"\(event)\" names no channel") }
         switch ChannelFamily(name: channel) {
-        case .public: throw .clientEvent("client events need a private or presence channel, not \"\(channel)\"")
+        case .public:
+            throw .clientEvent("client events need a private or presence channel, not \"\(channel)\"")
         case .encrypted: throw .clientEvent("client events are not taken on the encrypted \"\(channel)\"")
         case .private, .presence: break
         }

@@ -18,7 +18,9 @@ struct EdgeSignature: Sendable {
     func fault(in auth: String?, for text: String) -> String? {
         guard let auth, !auth.isEmpty else { return "`auth` is missing" }
         if auth == self.auth(for: text) { return nil }
-        guard auth.hasPrefix("\(appKey):") else { return "`auth` does not begin with the application key and \":\"" }
+        guard auth.hasPrefix("\(appKey):") else {
+            return "`auth` does not begin with the application key and \":\""
+        }
         return "the signature in `auth` is wrong; the text to sign with the application's secret is \(text)"
     }
 }
