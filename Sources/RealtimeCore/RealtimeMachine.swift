@@ -1,77 +1,130 @@
 /// The realtime protocol of one client, as a pure value: inputs with the moment at which they happened go in, actions
-/// come out in the order in which they are to be carried out. After every input the shell arms one timer for
-/// `nextDeadline` and calls `advance(to:)` when it is due (an early or a late call does no harm).
+/// come out in the order in which they are to be carried out.
+///
+/// After every input the shell arms one timer for `nextDeadline` and calls `advance(to:)` when it is due (an early or
+/// a late call does no harm). When a socket is readable and the timer is due at the same time, the shell feeds the
+/// messages first: what was said is proof of life.
+///
+/// | state | socket | deadline | leaves by |
+/// | --- | --- | --- | --- |
+/// | initialized | none | none | connect |
+/// | connecting | one, opening or waiting for the handshake event | the attempt's | handshake, end, deadline, disconnect |
+/// | connected | one | ping or pong timeout | end, silence, disconnect |
+/// | unavailable | none | the next attempt | deadline, connect, retryNow, disconnect |
+/// | disconnected | none | none | connect |
+/// | failed | none | none | connect, disconnect |
 package struct RealtimeMachine: Sendable {
-    package let configuration: RealtimeConfiguration
-
-    package init(configuration: RealtimeConfiguration) { self.configuration = configuration }
-
-    // MARK: What getters read
-
-    package var phase: ConnectionPhase { .initialized }
-    package var connectionID: String? { nil }
-    /// The error that led to `failed`, for observers that register late.
-    package var terminalError: ErrorReport? { nil }
-    /// How the last connection that had been `connected` ended.
-    package var lastDisconnect: SocketEnd? { nil }
-    package var identity: SignedInIdentity? { nil }
-    package var lastPingRoundTrip: Duration? { nil }
-    package var ignoredMessageCount: Int { 0 }
-    package var nextDeadline: BootTime? { nil }
-    /// What the watchlist said since the signin of this connection: the snapshot for a handler that binds late.
-    package var watchlistSnapshot: [WatchlistEvent] { [] }
-    package func channelID(named name: String) -> ChannelID? { nil }
-    package func isSubscribed(_ id: ChannelID) -> Bool { false }
-    package func roster(of id: ChannelID) -> PresenceRoster? { nil }
-
-    // MARK: App calls
-
-    package mutating func connect(at now: BootTime, into actions: inout [Action]) {}
-    package mutating func disconnect(at now: BootTime, into actions: inout [Action]) {}
-    /// Ends a wait for the next attempt; does nothing in any other state.
-    package mutating func retryNow(at now: BootTime, into actions: inout [Action]) {}
-    /// Idempotent: the id of the channel object of this name.
-    package mutating func subscribe(_ name: String, into actions: inout [Action]) -> ChannelID {
-        ChannelID(rawValue: 0)
+    enum State: Sendable {
+        case initialized
+        case connecting(Attempt)
+        case connected(Session)
+        case unavailable(retryAt: BootTime)
+        case disconnected
+        case failed(ErrorReport)
     }
-    /// The id of the object that died; nil when there was none.
-    package mutating func unsubscribe(_ name: String, into actions: inout [Action]) -> ChannelID? { nil }
-    /// Checks, then sends. False, and nothing is sent, while the channel is not subscribed.
-    package mutating func trigger(
-        _ event: String, on id: ChannelID, named name: String, data: [UInt8]?, into actions: inout [Action]
-    ) throws(ClientEventError) -> Bool { false }
-    package mutating func signin(_ waiter: WaiterID, into actions: inout [Action]) {}
-    package mutating func cancelSignin(_ waiter: WaiterID, into actions: inout [Action]) {}
 
-    // MARK: Socket
+    struct Attempt: Sendable {
+        let socket: SocketTag
+        let deadline: BootTime
+        let isImmediateRetry: Bool
+        var isUpgraded = false
+    }
 
-    /// The upgrade is done; the handshake event is still to come.
-    package mutating func socketOpened(_ socket: SocketTag, at now: BootTime, into actions: inout [Action]) {}
-    package mutating func attemptFailed(
-        _ socket: SocketTag, _ failure: AttemptFailure, at now: BootTime, into actions: inout [Action]
-    ) {}
-    package mutating func socketEnded(
-        _ socket: SocketTag, _ end: SocketEnd, at now: BootTime, into actions: inout [Action]
-    ) {}
-    /// A message. Everything but an application event turns into actions; an application event is returned as ranges
-    /// into `message`, before anything is copied, and adds no action. `isText` false: UTF-8 is checked here.
-    package mutating func receive(
-        _ message: RawSpan, isText: Bool = true, on socket: SocketTag, at now: BootTime,
-        into actions: inout [Action]
-    ) -> InboundEvent? { nil }
+    struct Session: Sendable {
+        let socket: SocketTag
+        let connectionID: String
+        let since: BootTime
+    }
 
-    // MARK: Authorizers
+    /// What the server said about itself on the socket of the moment.
+    struct Remarks: Sendable {
+        var lastError: ErrorReport?
+        var isLastWord = false
+    }
 
-    package mutating func channelAuthorized(
-        _ tag: AuthorizationTag, _ result: Result<ChannelAuthorization, AuthorizationFailure>,
-        into actions: inout [Action]
-    ) {}
-    package mutating func memberAuthorized(
-        _ tag: AuthorizationTag, _ result: Result<MemberAuthorization, AuthorizationFailure>,
-        into actions: inout [Action]
-    ) {}
+    package let configuration: RealtimeConfiguration
+    /// How the last connection that had been `connected` ended.
+    package internal(set) var lastDisconnect: SocketEnd?
+    /// The round-trip time of the last ping that was answered.
+    package internal(set) var lastPingRoundTrip: Duration?
+    /// Messages that were not of this protocol.
+    package internal(set) var ignoredMessageCount = 0
 
-    // MARK: Time
+    var state = State.initialized
+    var activity: ActivityCheck
+    var remarks = Remarks()
+    var schedule: ReconnectSchedule
+    var channels = SubscriptionTable()
+    var signinMachine = SigninMachine()
+    private var lastSocket = 0
+    private var lastAuthorization = 0
 
-    package mutating func advance(to now: BootTime, into actions: inout [Action]) {}
+    package init(configuration: RealtimeConfiguration) {
+        self.configuration = configuration
+        schedule = ReconnectSchedule(seed: configuration.reconnect.seed ?? configuration.seed)
+        activity = ActivityCheck(
+            activityTimeout: configuration.activityTimeout, pongTimeout: configuration.pongTimeout, at: .zero)
+    }
+
+    package var phase: ConnectionPhase {
+        switch state {
+        case .initialized: .initialized
+        case .connecting: .connecting
+        case .connected: .connected
+        case .unavailable: .unavailable
+        case .disconnected: .disconnected
+        case .failed: .failed
+        }
+    }
+
+    package var connectionID: String? {
+        if case .connected(let session) = state { session.connectionID } else { nil }
+    }
+
+    /// The error that led to `failed`, for observers that register late.
+    package var terminalError: ErrorReport? {
+        if case .failed(let report) = state { report } else { nil }
+    }
+
+    /// The identity of this connection.
+    package var identity: SignedInIdentity? { signinMachine.identity }
+
+    /// The socket whose events are heard.
+    package var socket: SocketTag? {
+        switch state {
+        case .connecting(let attempt): attempt.socket
+        case .connected(let session): session.socket
+        case .initialized, .unavailable, .disconnected, .failed: nil
+        }
+    }
+
+    /// When `advance(to:)` has something to do; nil when nothing is scheduled.
+    package var nextDeadline: BootTime? {
+        switch state {
+        case .connecting(let attempt): attempt.deadline
+        case .connected: activity.deadline
+        case .unavailable(let retryAt): retryAt
+        case .initialized, .disconnected, .failed: nil
+        }
+    }
+
+    /// What the watchlist said since the signin of this connection: the snapshot for a handler that binds late.
+    package var watchlistSnapshot: [WatchlistEvent] { signinMachine.watchlist.snapshot }
+
+    package func channelID(named name: String) -> ChannelID? { channels.named(name)?.id }
+
+    package func isSubscribed(_ id: ChannelID) -> Bool { channels[id]?.phase == .subscribed }
+
+    /// Empty while the channel is not subscribed; nil for a channel that is gone.
+    package func roster(of id: ChannelID) -> PresenceRoster? { channels[id]?.roster }
+
+    mutating func nextSocket() -> SocketTag {
+        lastSocket += 1
+        return SocketTag(rawValue: lastSocket)
+    }
+
+    mutating func nextAuthorization() -> AuthorizationTag {
+        lastAuthorization += 1
+        return AuthorizationTag(rawValue: lastAuthorization)
+    }
 }

@@ -31,7 +31,7 @@ extension SocketAddress {
             kernel.sun_family = sa_family_t(AF_UNIX)
             let room = MemoryLayout.size(ofValue: kernel.sun_path)
             withUnsafeMutableBytes(of: &kernel.sun_path) { field in
-                // A path that does not fit stays without its final NUL, which the kernel refuses as too long.
+                // Who makes the socket has checked the length.
                 for (index, byte) in path.utf8.prefix(room).enumerated() { field[index] = byte }
             }
             return Self.lend(&kernel, MemoryLayout<sockaddr_un>.size, body)

@@ -16,6 +16,7 @@ public struct IPv4Address: Hashable, Sendable, CustomStringConvertible {
         value = UInt32(bigEndian: address.s_addr)
     }
 
+    /// Dotted decimal.
     public var description: String {
         "\(value >> 24).\(value >> 16 & 255).\(value >> 8 & 255).\(value & 255)"
     }

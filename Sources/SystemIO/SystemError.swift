@@ -31,6 +31,7 @@ public struct SystemError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The operation and the reason.
     public var description: String { "\(operation): \(reason)" }
 
     /// The process or the machine has no descriptors or memory left: waiting helps, trying again at once does not.
