@@ -16,13 +16,27 @@ struct EdgeMachineTests {
         )
     }
 
-    @Test("an unknown application key is refused with 4001 and closed with the same code")
+    @Test("an unknown application key and a wrong protocol version are refused and closed with the same code")
     func unknownApplication() {
-        var harness = MachineHarness()
-        let actions = harness.machine.opened(1, appKey: "other")
-        #expect(Array(actions.prefix(2)).refusalCode == Code.unknownApplication)
-        #expect(actions.last == .close(4001, reason: "unknown application key", connection: 1))
-        #expect(harness.subscribe("news", 1).isEmpty)
+        for (target, code) in [("/app/other?protocol=7", 4001), ("/app/key?protocol=6", 4007), ("/app/key", 4007)] {
+            var harness = MachineHarness()
+            let actions = harness.machine.opened(1, target: AppTarget(target))
+            #expect(Array(actions.prefix(2)).refusalCode == code)
+            guard case .close(UInt16(code), _, connection: 1) = actions.last else {
+                Issue.record("not closed with \(code)")
+                continue
+            }
+            #expect(harness.subscribe("news", 1).isEmpty)
+        }
+    }
+
+    @Test("the application key is one percent-encoded path segment")
+    func target() {
+        #expect(AppTarget("/app/a%2Fb%3F%20?x=1&protocol=7").appKey == "a/b? ")
+        #expect(AppTarget("/app/a%2Fb%3F%20?x=1&protocol=7").protocolVersion == "7")
+        for target in ["/app/a/b", "/app/", "/app", "/", "/apps/a", "/app/%zz", "/app/%f"] {
+            #expect(AppTarget(target).appKey == nil, "\(target)")
+        }
     }
 
     @Test(

@@ -57,19 +57,26 @@ struct EdgeMachine {
 
     // MARK: Inputs
 
-    /// A WebSocket opened with this application key. The handshake event is the caller's to send.
-    mutating func opened(_ connection: Int, appKey: String) -> [Action] {
+    /// A WebSocket opened with this request target. The handshake event is the caller's to send.
+    mutating func opened(_ connection: Int, target: AppTarget) -> [Action] {
         perform { machine in
-            guard appKey == machine.options.signature.appKey else {
-                let message = "no application has the key \"\(appKey)\""
-                machine.refuse(connection, Violation(LoopbackEdge.ErrorCode.unknownApplication, message))
+            do throws(Violation) {
+                try machine.check(target)
+                machine.clients[connection] = Client(connectionID: "\(connection).\(connection)")
+            } catch {
+                machine.refuse(connection, error)
                 machine.actions.append(
-                    .close(
-                        UInt16(LoopbackEdge.ErrorCode.unknownApplication),
-                        reason: "unknown application key", connection: connection))
-                return
+                    .close(UInt16(error.code), reason: error.message, connection: connection))
             }
-            machine.clients[connection] = Client(connectionID: "\(connection).\(connection)")
+        }
+    }
+
+    private func check(_ target: AppTarget) throws(Violation) {
+        guard target.appKey == options.signature.appKey else {
+            throw Violation(LoopbackEdge.ErrorCode.unknownApplication, "no application has this key")
+        }
+        guard target.protocolVersion == "7" else {
+            throw Violation(LoopbackEdge.ErrorCode.unsupportedProtocol, "the protocol version is not 7")
         }
     }
 
@@ -118,6 +125,11 @@ struct EdgeMachine {
             except == nil || clients[$0]?.connectionID != except
         }
         return (receivers.map { .send(text, to: $0) }, receivers.count)
+    }
+
+    /// The channel that carries the events of a signed-in member.
+    static func memberChannel(_ member: String) -> String {
+        ChannelFamily.memberChannelName(memberID: member)
     }
 
     // MARK: Messages

@@ -3,6 +3,8 @@ extension LoopbackEdge {
     public enum ErrorCode {
         /// No application has this key; a close frame with the same code follows.
         public static let unknownApplication = 4001
+        /// The URL does not say `protocol=7`; a close frame with the same code follows.
+        public static let unsupportedProtocol = 4007
         /// A signature is missing or wrong, or the member channel is another member's.
         public static let unauthorized = 4009
         /// A message is not JSON, not an object, has no event name, or its event or fields are unknown or unfit.

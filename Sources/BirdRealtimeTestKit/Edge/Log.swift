@@ -27,6 +27,8 @@ extension LoopbackEdge {
         case injected(connection: Int, Fault)
         /// The connection is over.
         case ended(connection: Int, End)
+        /// A request for an authorization came.
+        case authRequested(AuthRequest)
         /// The auth backend answered a request, or let it down on purpose.
         case auth(AuthExchange)
     }

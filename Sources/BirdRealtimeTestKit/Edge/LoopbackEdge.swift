@@ -161,8 +161,9 @@ public final class LoopbackEdge: Sendable {
         await server.inject(fault, into: target)
     }
 
-    /// Sends the handshake events that ``HandshakeEvent/held`` held, and holds those to come no longer.
-    public func releaseHandshakes() async {
+    /// Sends the handshake events that ``HandshakeEvent/held`` holds, and returns how many those were.
+    @discardableResult
+    public func releaseHandshakes() async -> Int {
         await server.releaseHandshakes()
     }
 
@@ -209,6 +210,16 @@ public final class LoopbackEdge: Sendable {
                 return result
             }
         }
+    }
+
+    /// Why an edge does not start.
+    public enum StartError: Error, Sendable, Hashable {
+        /// It is running.
+        case alreadyRunning
+        /// ``Configuration/host`` is neither `127.0.0.1` nor `::1`.
+        case notLoopback(String)
+        /// A port could not be taken; the reason names it.
+        case cannotListen(String)
     }
 
     /// Why a wait ended without what it waited for.

@@ -1,0 +1,34 @@
+internal import SystemTLS
+
+/// The certificate of a secure edge and the authority that signed it, made anew for each edge.
+struct EdgeSecurity {
+    let authorityPEM: String
+    let context: TLSContext
+
+    init(_ certificate: LoopbackEdge.Certificate) throws {
+        let authority = try CertificateAuthority(name: "loopback edge")
+        authorityPEM = authority.certificatePEM
+        let issued =
+            switch certificate {
+            case .valid:
+                try authority.issue(dns: ["localhost"], ips: ["127.0.0.1", "::1"])
+            case .wrongName:
+                try authority.issue(dns: ["elsewhere.test"], ips: [])
+            case .expired:
+                try authority.issue(dns: ["localhost"], ips: ["127.0.0.1", "::1"])
+            }
+        context = try TLSContext.server(
+            certificateChainPEM: issued.chainPEM, privateKeyPEM: issued.keyPEM)
+    }
+}
+
+extension EdgeSignature {
+    init(appKey: String, secret: String) {
+        let key = Array(secret.utf8)
+        self.init(appKey: appKey) { text in
+            hmacSHA256(key: key, Array(text.utf8)).reduce(into: "") { hex, byte in
+                hex += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+        }
+    }
+}
