@@ -1,3 +1,5 @@
+internal import WebSocketCore
+
 /// A whole HTTP/1.1 request.
 struct HTTPRequest: Sendable {
     var method = ""
@@ -17,7 +19,6 @@ struct HTTPRequest: Sendable {
 
 /// Finds requests in a stream of bytes that may be cut anywhere. Bounded; bodies by content-length only.
 struct HTTPRequestParser {
-    static let maxHeadBytes = 32 * 1024
     static let maxBodyBytes = 4 << 20
 
     /// A request that cannot be taken; its status is the answer and the connection ends.
@@ -27,8 +28,9 @@ struct HTTPRequestParser {
     }
 
     private var bytes: [UInt8] = []
-    /// Up to here no end of a head was found: input that drips in is searched once.
-    private var searched = 0
+    private var headParser = HTTPHeadParser(limits: Limits())
+    /// The request whose body has not come whole.
+    private var begun: (request: HTTPRequest, bodyLength: Int)?
 
     mutating func append(_ more: some Sequence<UInt8>) {
         bytes.append(contentsOf: more)
@@ -36,57 +38,41 @@ struct HTTPRequestParser {
 
     /// The next whole request; nil when more bytes are needed.
     mutating func next() throws(Refusal) -> HTTPRequest? {
-        guard let headEnd = endOfHead() else {
-            guard bytes.count <= Self.maxHeadBytes else {
-                throw Refusal(status: 431, message: "the head is too long")
-            }
-            return nil
-        }
-        var request = try Self.head(bytes[..<headEnd])
-        let length = try Self.bodyLength(request)
-        guard bytes.count - headEnd >= length else { return nil }
-        request.body = Array(bytes[headEnd..<headEnd + length])
-        bytes.removeFirst(headEnd + length)
-        searched = 0
+        if begun == nil { begun = try nextHead() }
+        guard case (var request, let length)? = begun, bytes.count >= length else { return nil }
+        request.body = Array(bytes[..<length])
+        bytes.removeFirst(length)
+        begun = nil
         return request
     }
 
-    private mutating func endOfHead() -> Int? {
-        var index = max(searched, 3)
-        while index < min(bytes.count, Self.maxHeadBytes) {
-            if bytes[index] == 0x0A, bytes[index - 1] == 0x0D, bytes[index - 2] == 0x0A,
-                bytes[index - 3] == 0x0D
-            {
-                return index + 1
+    private mutating func nextHead() throws(Refusal) -> (HTTPRequest, Int)? {
+        var offset = 0
+        let input = bytes
+        let head: HTTPHead?
+        do throws(HTTPHeadError) {
+            head = try input.span.bytes.withUnsafeBytes { (input) throws(HTTPHeadError) in
+                try headParser.receive(input, at: &offset)
             }
-            index += 1
+        } catch {
+            throw Refusal(status: 400, message: error.message)
         }
-        searched = index
-        return nil
+        bytes.removeFirst(offset)
+        guard let head else { return nil }
+        headParser = HTTPHeadParser(limits: Limits())
+        let request = try Self.request(head)
+        return (request, try Self.bodyLength(request))
     }
 
-    private static func head(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> HTTPRequest {
-        // Bytes are compared, not characters: CR LF is one Swift Character.
-        var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
-            String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
-        }[...]
-        let start = (lines.popFirst() ?? "").split(separator: " ", omittingEmptySubsequences: false)
+    private static func request(_ head: HTTPHead) throws(Refusal) -> HTTPRequest {
+        let start = head.firstLine.split(separator: " ", omittingEmptySubsequences: false)
         guard start.count == 3, !start[0].isEmpty, start[2].hasPrefix("HTTP/1.") else {
             throw Refusal(status: 400, message: "no HTTP/1.1 request line")
         }
-        var request = HTTPRequest(method: String(start[0]), target: String(start[1]))
-        for line in lines where !line.isEmpty {
-            guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
-                throw Refusal(status: 400, message: "a header line without a colon")
-            }
-            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-            let end =
-                value.lastIndex { $0 != " " && $0 != "\t" }.map { value.index(after: $0) } ?? value.startIndex
-            request.headers.append((String(line[..<colon]), String(value[..<end])))
-        }
-        let connection = request.header("connection")?.lowercased()
-        request.keepsAlive = start[2] != "HTTP/1.0" && connection?.contains("close") != true
-        return request
+        return HTTPRequest(
+            method: String(start[0]), target: String(start[1]),
+            headers: head.fields.map { ($0.name, $0.value) },
+            keepsAlive: start[2] != "HTTP/1.0" && !head.fields.list("Connection", contains: "close"))
     }
 
     private static func bodyLength(_ request: HTTPRequest) throws(Refusal) -> Int {

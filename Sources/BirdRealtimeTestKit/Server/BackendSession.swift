@@ -15,8 +15,8 @@ final class BackendSession: EdgeStreamOwner {
 
     func streamOpened() {}
 
-    func streamReceived(_ bytes: RawSpan) {
-        bytes.withUnsafeBytes { parser.append($0) }
+    func streamReceived(_ bytes: UnsafeRawBufferPointer) {
+        parser.append(bytes)
         takeNext()
     }
 

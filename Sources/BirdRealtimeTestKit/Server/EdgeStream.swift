@@ -5,7 +5,7 @@ internal import SystemTLS
 protocol EdgeStreamOwner: AnyObject {
     /// TCP, and TLS where there is one, is established.
     func streamOpened()
-    func streamReceived(_ bytes: RawSpan)
+    func streamReceived(_ bytes: UnsafeRawBufferPointer)
     /// Once; nothing follows.
     func streamEnded(_ end: EdgeStream.End)
 }
@@ -168,7 +168,7 @@ final class EdgeStream: ReadinessHandler {
             switch outcome {
             case .bytes(let count):
                 let bytes = UnsafeRawBufferPointer(buffer)[..<count]
-                owner?.streamReceived(UnsafeRawBufferPointer(rebasing: bytes).bytes)
+                owner?.streamReceived(UnsafeRawBufferPointer(rebasing: bytes))
             case .wouldBlock: return
             case .end: return end(.endOfStream)
             case nil: return

@@ -21,10 +21,10 @@ final class WebSocketSession: EdgeStreamOwner {
     private unowned let server: EdgeServer
     private let book: LogBook
     private var phase = Phase.opening
-    private var upgrade = UpgradeReader()
+    private var handshake: ServerHandshake
     private var connection: Connection
-    private var output = ByteBuffer()
-    private var maskKeys = MaskKeys { _ in }  // a server masks nothing (RFC 6455 §5.1)
+    private var outbox = Outbox()
+    private var maskKeys = MaskKeys(count: 1) { _ in }  // a server masks nothing (RFC 6455 §5.1)
     private var ignoresPings = false
     private var sentClose: UInt16?
     private var end: LoopbackEdge.End?
@@ -38,7 +38,8 @@ final class WebSocketSession: EdgeStreamOwner {
         self.plan = plan
         self.server = server
         self.book = book
-        connection = Connection(role: .server, limits: limits, compression: nil)
+        handshake = ServerHandshake(limits: limits)
+        connection = Connection(role: .server, limits: limits)
     }
 
     /// True from the 101 to the first close frame.
@@ -50,7 +51,7 @@ final class WebSocketSession: EdgeStreamOwner {
         if case .silence = plan.refusal { stream.hold(true) }
     }
 
-    func streamReceived(_ bytes: RawSpan) {
+    func streamReceived(_ bytes: UnsafeRawBufferPointer) {
         switch phase {
         case .opening: open(bytes)
         case .open, .closing: receive(bytes)
@@ -75,21 +76,27 @@ final class WebSocketSession: EdgeStreamOwner {
 
     // MARK: Opening
 
-    private func open(_ bytes: RawSpan) {
+    private func open(_ bytes: UnsafeRawBufferPointer) {
         if case .tlsFailure = plan.refusal {
             return refuse(Array("this is not TLS\r\n".utf8), "no TLS, by plan")
         }
-        switch upgrade.receive(bytes) {
-        case .needsMore: break
-        case .refused(let answer): refuse(answer.bytes(closes: true), "\(answer.status): \(answer.body)")
-        case .request(let request, let accept, let rest):
-            switch plan.refusal {
-            case .status(let status, let headers, let body):
-                let answer = HTTPAnswer(status: status, headers: headers, body: body)
-                refuse(answer.bytes(closes: true), "\(status), by plan")
-            case .answer(let bytes): refuse(bytes, "an answer by plan")
-            case .reset, .tlsFailure, .silence, nil: accepted(request, accept, rest)
-            }
+        var offset = 0
+        let request: ServerHandshake.Request?
+        do throws(ServerRefusal) {
+            request = try handshake.receive(bytes, at: &offset)
+        } catch {
+            return refuse(error.bytes, "\(error.status) \(error.reason)")
+        }
+        guard let request else { return }
+        switch plan.refusal {
+        case .status(let status, let headers, let body):
+            let answer = HTTPAnswer(status: status, headers: headers, body: body)
+            refuse(answer.bytes(closes: true), "\(status), by plan")
+        case .answer(let bytes): refuse(bytes, "an answer by plan")
+        case .reset, .tlsFailure, .silence, nil:
+            accept(request)
+            // What the client sent behind its request are frames.
+            if offset < bytes.count { streamReceived(UnsafeRawBufferPointer(rebasing: bytes[offset...])) }
         }
     }
 
@@ -100,26 +107,35 @@ final class WebSocketSession: EdgeStreamOwner {
         stream.whenDrained { [stream] in stream.close() }
     }
 
-    private func accepted(_ request: HTTPRequest, _ answer: [UInt8], _ rest: [UInt8]) {
+    private func accept(_ request: ServerHandshake.Request) {
+        guard AppTarget(request.target).appKey != nil else {
+            return refuse(HTTPAnswer.text(404, "no such path").bytes(closes: true), "404: \(request.target)")
+        }
+        let answer: [UInt8]
+        do throws(HandshakeMisuse) {
+            answer = try ServerHandshake.accept(request).bytes
+        } catch {
+            return refuse(HTTPAnswer.text(500, error.message).bytes(closes: true), error.message)
+        }
         phase = .open
         book.write(
             .upgraded(
                 connection: number,
-                request: LoopbackEdge.UpgradeRequest(target: request.target, headers: request.headers)))
+                request: LoopbackEdge.UpgradeRequest(
+                    target: request.target, headers: request.fields.map { ($0.name, $0.value) })))
         stream.setShape(plan.writes)
         stream.send(answer)
         server.assumeIsolated { [number] in $0.sessionUpgraded(number, target: request.target) }
-        if !rest.isEmpty { streamReceived(rest.span.bytes) }
     }
 
     // MARK: Frames in
 
-    private func receive(_ bytes: RawSpan) {
+    private func receive(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
         do throws(ProtocolViolation) {
             while phase == .open || phase == .closing {
                 let event = try connection.nextEvent(
-                    in: bytes, at: &offset, output: &output, maskKeys: &maskKeys)
+                    in: bytes, at: &offset, outbox: &outbox, maskKeys: &maskKeys)
                 guard let event else { break }
                 handle(event, bytes)
             }
@@ -132,7 +148,7 @@ final class WebSocketSession: EdgeStreamOwner {
         }
     }
 
-    private func handle(_ event: Connection.Event, _ input: RawSpan) {
+    private func handle(_ event: Event, _ input: UnsafeRawBufferPointer) {
         switch event {
         case .message(let kind, let payload): message(kind, copy(payload, input))
         case .fragment: break  // whole messages were asked for
@@ -140,13 +156,13 @@ final class WebSocketSession: EdgeStreamOwner {
             let payload = copy(payload, input)
             log(.received, .ping(payload))
             if ignoresPings {
-                output.removeAll(keepingCapacity: true)
-            } else if !output.isEmpty {
+                outbox.removeAll()
+            } else if !outbox.isEmpty {
                 log(.sent, .pong(payload))
                 flush()
             }
         case .pong(let payload): log(.received, .pong(copy(payload, input)))
-        case .close(let code, let reason): closed(code?.rawValue, reason)
+        case .close(let frame): closed(frame.code?.rawValue, frame.reason)
         }
     }
 
@@ -160,7 +176,8 @@ final class WebSocketSession: EdgeStreamOwner {
 
     private func closed(_ code: UInt16?, _ reason: String) {
         log(.received, .close(code: code, reason: reason))
-        if phase == .open { log(.sent, .close(code: code, reason: "")) }
+        // The connection answered, except a close frame that went past it; that one was the first and the only one.
+        if phase == .open { log(.sent, .close(code: code, reason: "")) } else { outbox.removeAll() }
         let answered = phase == .closing ? sentClose : code
         phase = .finishing
         end = .closed(sent: answered, received: code)
@@ -169,11 +186,8 @@ final class WebSocketSession: EdgeStreamOwner {
         stream.whenDrained { [stream] in stream.close() }
     }
 
-    private func copy(_ payload: Connection.Payload, _ input: RawSpan) -> [UInt8] {
-        switch payload {
-        case .input(let range): input.extracting(range).withUnsafeBytes { Array($0) }
-        case .assembled: connection.assembled.withUnsafeBytes { Array($0) }
-        }
+    private func copy(_ payload: Payload, _ input: UnsafeRawBufferPointer) -> [UInt8] {
+        connection.withBytes(of: payload, in: input) { Array($0) }
     }
 
     // MARK: Frames out
@@ -182,9 +196,11 @@ final class WebSocketSession: EdgeStreamOwner {
         guard phase == .open else { return }
         let bytes = Array(text.utf8)
         do throws(SendError) {
-            try connection.send(.text, bytes.span.bytes, output: &output, maskKeys: &maskKeys)
+            try bytes.span.bytes.withUnsafeBytes { (bytes) throws(SendError) in
+                try connection.send(.text, bytes, outbox: &outbox, maskKeys: &maskKeys)
+            }
         } catch {
-            return
+            return  // after a close frame nothing is sent
         }
         book.write(.message(LoopbackEdge.Message(connection: number, direction: .sent, text: text)))
         flush()
@@ -216,8 +232,8 @@ final class WebSocketSession: EdgeStreamOwner {
         sentClose = code
         log(.sent, .close(code: code, reason: reason))
         do throws(SendError) {
-            try connection.sendClose(
-                code.map(CloseCode.init), reason: reason, output: &output, maskKeys: &maskKeys)
+            let frame = CloseFrame(code: code.map(CloseCode.init(rawValue:)), reason: reason)
+            try connection.sendClose(frame, outbox: &outbox, maskKeys: &maskKeys)
             flush()
         } catch {
             var payload = code.map { [UInt8($0 >> 8), UInt8($0 & 0xFF)] } ?? []
@@ -230,7 +246,9 @@ final class WebSocketSession: EdgeStreamOwner {
     private func ping(_ payload: [UInt8]) {
         guard phase == .open else { return }
         do throws(SendError) {
-            try connection.sendPing(payload.span.bytes, output: &output, maskKeys: &maskKeys)
+            try payload.span.bytes.withUnsafeBytes { (bytes) throws(SendError) in
+                try connection.sendPing(bytes, outbox: &outbox, maskKeys: &maskKeys)
+            }
         } catch {
             return
         }
@@ -239,9 +257,9 @@ final class WebSocketSession: EdgeStreamOwner {
     }
 
     private func flush() {
-        guard !output.isEmpty else { return }
-        let bytes = output.bytes.withUnsafeBytes { Array($0) }
-        output.removeAll(keepingCapacity: true)
+        guard !outbox.isEmpty else { return }
+        let bytes = outbox.withUnsafeBytes { Array($0) }
+        outbox.removeAll()
         stream.send(bytes)
     }
 
