@@ -59,6 +59,8 @@ let package = Package(
         tests(of: "WebSocketClient", ["WebSocketCore", "SystemIO", "SystemTLS"]),
         tests(of: "RealtimeCore"),
         tests(of: "BirdRealtime", ["BirdRealtimeTestKit", "RealtimeCore"]),
-        tests(of: "BirdRealtimeTestKit", ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS"]),
+        tests(
+            of: "BirdRealtimeTestKit",
+            ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS", "SystemIO"]),
     ]
 )

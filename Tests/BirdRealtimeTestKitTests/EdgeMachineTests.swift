@@ -18,7 +18,9 @@ struct EdgeMachineTests {
 
     @Test("an unknown application key and a wrong protocol version are refused and closed with the same code")
     func unknownApplication() {
-        for (target, code) in [("/app/other?protocol=7", 4001), ("/app/key?protocol=6", 4007), ("/app/key", 4007)] {
+        for (target, code) in [
+            ("/app/other?protocol=7", 4001), ("/app/key?protocol=6", 4007), ("/app/key", 4007),
+        ] {
             var harness = MachineHarness()
             let actions = harness.machine.opened(1, target: AppTarget(target))
             #expect(Array(actions.prefix(2)).refusalCode == code)

@@ -15,7 +15,9 @@ struct MachineHarness {
     }
 
     mutating func open(_ connections: Int...) {
-        for connection in connections { _ = machine.opened(connection, target: AppTarget("/app/key?protocol=7")) }
+        for connection in connections {
+            _ = machine.opened(connection, target: AppTarget("/app/key?protocol=7"))
+        }
     }
 
     mutating func receive(_ text: String, from connection: Int = 1) -> [EdgeMachine.Action] {

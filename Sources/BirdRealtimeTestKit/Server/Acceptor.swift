@@ -11,7 +11,8 @@ final class Acceptor: ReadinessHandler {
 
     let port: UInt16
 
-    init(_ address: SocketAddress, loop: EventLoop, connectionsWait: @escaping () -> Void) throws(SystemError) {
+    init(_ address: SocketAddress, loop: EventLoop, connectionsWait: @escaping () -> Void) throws(SystemError)
+    {
         let listener = try ListeningSocket.bind(address)
         descriptor = listener.rawValue
         port = listener.address.port ?? 0

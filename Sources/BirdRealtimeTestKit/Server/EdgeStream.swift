@@ -137,7 +137,9 @@ final class EdgeStream: ReadinessHandler {
     func ready(_ readiness: Readiness) {
         do {
             if phase == .securing { try secure() }
-            if phase == .open, !isHeld, readiness.contains(.readable) || blockedOn.contains(.write) { try read() }
+            if phase == .open, !isHeld, readiness.contains(.readable) || blockedOn.contains(.write) {
+                try read()
+            }
             if phase == .open { pump() }
             if phase == .open, isHeld, !readiness.isDisjoint(with: [.hangup, .error]) {
                 end(.failed("the client reset the connection"))
