@@ -46,6 +46,8 @@ package enum Action: Equatable, Sendable {
     case memberRemoved(ChannelID, PresenceMember)
     /// The secret of an encrypted channel, for the decryptor. Comes before the channel can succeed.
     case sharedSecret(ChannelID, String?)
+    /// No new secret could be had: what waits for it is to be reported as `bird:decryption_error`.
+    case secretRenewalFailed(ChannelID, SubscriptionFailure)
     case watchlist([WatchlistEvent])
     case pingRoundTrip(Duration)
     /// A message that is not of this protocol was ignored: for the debug log.

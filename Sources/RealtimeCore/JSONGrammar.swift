@@ -39,18 +39,19 @@ package enum JSONGrammar {
             switch bytes[offset] {
             case UInt8(ascii: "{"):
                 offset += 1
+                guard open.push(isObject: true) else { return false }
                 skipWhitespace(bytes, &offset)
                 if !skip(UInt8(ascii: "}"), bytes, &offset) {
-                    guard open.push(isObject: true), skipKey(bytes, &offset) != nil else { return false }
+                    guard skipKey(bytes, &offset) != nil else { return false }
                     continue nextValue
                 }
+                open.pop()
             case UInt8(ascii: "["):
                 offset += 1
+                guard open.push(isObject: false) else { return false }
                 skipWhitespace(bytes, &offset)
-                if !skip(UInt8(ascii: "]"), bytes, &offset) {
-                    guard open.push(isObject: false) else { return false }
-                    continue nextValue
-                }
+                if !skip(UInt8(ascii: "]"), bytes, &offset) { continue nextValue }
+                open.pop()
             case UInt8(ascii: "\""):
                 guard skipString(bytes, &offset) != nil else { return false }
             case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):

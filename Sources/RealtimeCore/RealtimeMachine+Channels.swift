@@ -21,6 +21,7 @@ extension RealtimeMachine {
     package mutating func unsubscribe(_ name: String, into actions: inout [Action]) -> ChannelID? {
         guard let kept = channels.named(name) else { return nil }
         if case .authorizing(let tag, _) = kept.phase { actions.append(.cancelAuthorization(tag)) }
+        if let tag = kept.renewal { actions.append(.cancelAuthorization(tag)) }
         if kept.phase.hasSentFrame, let socket {
             actions.append(.send(socket, FrameEncoder.unsubscribe(channel: name)))
         }
@@ -46,7 +47,12 @@ extension RealtimeMachine {
         _ tag: AuthorizationTag, _ result: Result<ChannelAuthorization, AuthorizationFailure>,
         into actions: inout [Action]
     ) {
-        guard let subscription = channels.awaiting(tag), case .connected(let session) = state,
+        guard let subscription = channels.awaiting(tag) else { return }
+        if subscription.renewal == tag {
+            secretRenewed(subscription, result, into: &actions)
+            return
+        }
+        guard case .connected(let session) = state,
             case .authorizing(_, let afterDoubt) = subscription.phase
         else { return }
         switch result {
@@ -56,13 +62,18 @@ extension RealtimeMachine {
                 error: failure.message, endpoint: failure.endpoint, status: failure.status)
             actions.append(.subscriptionFailed(subscription.id, report))
         case .success(let answer):
+            if subscription.family == .encrypted {
+                if let error = SharedSecret.fault(answer.sharedSecret, channelName: subscription.name) {
+                    channels.setPhase(afterDoubt ? .doubted : .refused, of: subscription.id)
+                    actions.append(.subscriptionFailed(subscription.id, SubscriptionFailure(error: error)))
+                    return
+                }
+                actions.append(.sharedSecret(subscription.id, answer.sharedSecret))
+            }
             let ownID = answer.memberData.flatMap { JSONValue(parsing: Array($0.utf8)) }?["member_id"]?
                 .identifier
             _ = channels.updateRoster(of: subscription.id) { $0.ownID = ownID }
             channels.setPhase(.pending, of: subscription.id)
-            if subscription.family == .encrypted {
-                actions.append(.sharedSecret(subscription.id, answer.sharedSecret))
-            }
             let frame = FrameEncoder.subscribe(
                 channel: subscription.name, auth: answer.auth, memberData: answer.memberData)
             actions.append(.send(session.socket, frame))
@@ -105,6 +116,10 @@ extension RealtimeMachine {
             case .subscribed: actions.append(.subscriptionLost(subscription.id))
             case .pending, .doubted, .refused: break
             }
+            if let tag = subscription.renewal {
+                actions.append(.cancelAuthorization(tag))
+                channels.setRenewal(nil, of: subscription.id)
+            }
             channels.setPhase(.idle, of: subscription.id)
             _ = channels.updateRoster(of: subscription.id) { $0 = PresenceRoster() }
         }
@@ -121,7 +136,7 @@ extension RealtimeMachine {
             return
         case .subscribed:
             guard subscription.family == .presence, data?["presence"]?.isObject == true else { return }
-            let roster = PresenceRoster(succeeded: data, ownID: subscription.roster.ownID)
+            let roster = PresenceRoster(succeeded: data, ownID: channels.roster(of: subscription.id)?.ownID)
             _ = channels.updateRoster(of: subscription.id) { $0 = roster }
             actions.append(.rosterReplaced(subscription.id, roster))
             return
@@ -135,7 +150,7 @@ extension RealtimeMachine {
             actions.append(.subscriptionSucceeded(subscription.id, nil))
             return
         }
-        let roster = PresenceRoster(succeeded: data, ownID: subscription.roster.ownID)
+        let roster = PresenceRoster(succeeded: data, ownID: channels.roster(of: subscription.id)?.ownID)
         _ = channels.updateRoster(of: subscription.id) { $0 = roster }
         actions.append(.subscriptionSucceeded(subscription.id, roster))
     }

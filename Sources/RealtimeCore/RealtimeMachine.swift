@@ -116,7 +116,7 @@ package struct RealtimeMachine: Sendable {
     package func isSubscribed(_ id: ChannelID) -> Bool { channels[id]?.phase == .subscribed }
 
     /// Empty while the channel is not subscribed; nil for a channel that is gone.
-    package func roster(of id: ChannelID) -> PresenceRoster? { channels[id]?.roster }
+    package func roster(of id: ChannelID) -> PresenceRoster? { channels.roster(of: id) }
 
     mutating func nextSocket() -> SocketTag {
         lastSocket += 1

@@ -64,14 +64,14 @@ struct ReconnectSchedule: Sendable {
 
     /// Full jitter under a bound that doubles, and never less than the server asked for.
     mutating func nextWait(_ policy: ReconnectPolicy, retryAfter: Duration?) -> Duration {
-        let base = max(policy.baseDelay.inSeconds, 0)
+        let floor = max(policy.minimumDelay.inSeconds, 0)
         let cap = max(policy.maximumDelay.inSeconds, 0)
-        var bound = base
-        // Doubling stops at the cap, so a long outage cannot overflow.
-        for _ in 0..<attempt where bound < cap { bound *= 2 }
+        var bound = max(policy.baseDelay.inSeconds, 0)
+        // Doubling stops at the cap, so a long outage can neither overflow nor take time.
+        for _ in 0..<min(attempt, 64) where bound < cap { bound *= 2 }
         attempt &+= 1
-        let jittered = Duration(finiteSeconds: min(bound, cap) * generator.fraction()) ?? .zero
-        let wait = max(jittered, policy.minimumDelay)
+        let width = max(min(bound, cap) - floor, 0)
+        let wait = Duration(finiteSeconds: floor + width * generator.fraction()) ?? .zero
         guard let retryAfter, retryAfter > .zero else { return wait }
         return max(wait, min(retryAfter, ReconnectSchedule.longestRetryAfter))
     }

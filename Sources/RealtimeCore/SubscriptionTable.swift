@@ -23,32 +23,36 @@ struct Subscription: Sendable {
             }
         }
 
-        /// True when events of the channel are for the app. The server may publish before its answer is through.
-        var acceptsEvents: Bool {
-            switch self {
-            case .pending, .doubted, .subscribed: true
-            case .authorizing(_, let afterDoubt): afterDoubt
-            case .idle, .refused: false
-            }
-        }
+        /// True when events of the channel are for the app: the server may publish before its answer is through.
+        var acceptsEvents: Bool { hasSentFrame }
     }
 
     let id: ChannelID
     let name: String
     let family: ChannelFamily
     var phase = Phase.idle
-    var roster = PresenceRoster()
+    /// The request for a new secret of an encrypted channel that stays subscribed.
+    var renewal: AuthorizationTag?
+    var lastRenewal: BootTime?
     fileprivate var nextWithSameHash: Int?
 }
 
 /// The channels that the app keeps, found by the bytes of their name without making a `String`.
 struct SubscriptionTable: Sendable {
     private var slots: [Subscription?] = []
+    /// By slot. Apart from the subscriptions, so that a copy of one never makes a change of a roster copy it.
+    private var rosters: [PresenceRoster] = []
     private var free: [Int] = []
     private var slotByHash: [UInt64: Int] = [:]
     private var slotByID: [ChannelID: Int] = [:]
     private var slotByAuthorization: [AuthorizationTag: Int] = [:]
     private var lastID = 0
+    /// Cuts the hashes; tests make every name collide.
+    private let hashMask: UInt64
+
+    init(hashMask: UInt64 = .max) {
+        self.hashMask = hashMask
+    }
 
     /// In the order of their `subscribe`.
     var all: [Subscription] {
@@ -60,7 +64,7 @@ struct SubscriptionTable: Sendable {
     }
 
     func named(_ name: String) -> Subscription? {
-        var slot = slotByHash[SubscriptionTable.hash(name.utf8)]
+        var slot = slotByHash[hash(name.utf8)]
         while let index = slot, let subscription = slots[index] {
             if subscription.name == name { return subscription }
             slot = subscription.nextWithSameHash
@@ -72,7 +76,7 @@ struct SubscriptionTable: Sendable {
         if slice.hasEscapes { return named(slice.string(in: bytes)) }
         var hash = FNV1a()
         for offset in slice.range { hash.combine(bytes[offset]) }
-        var slot = slotByHash[hash.value]
+        var slot = slotByHash[hash.value & hashMask]
         while let index = slot, let subscription = slots[index] {
             if bytes.matches(subscription.name, in: slice.range) { return subscription }
             slot = subscription.nextWithSameHash
@@ -82,7 +86,7 @@ struct SubscriptionTable: Sendable {
 
     mutating func add(_ name: String) -> Subscription {
         lastID += 1
-        let hash = SubscriptionTable.hash(name.utf8)
+        let hash = self.hash(name.utf8)
         var subscription = Subscription(
             id: ChannelID(rawValue: lastID), name: name, family: ChannelFamily(name: name))
         subscription.nextWithSameHash = slotByHash[hash]
@@ -90,9 +94,11 @@ struct SubscriptionTable: Sendable {
         if let reused = free.popLast() {
             slot = reused
             slots[slot] = subscription
+            rosters[slot] = PresenceRoster()
         } else {
             slot = slots.count
             slots.append(subscription)
+            rosters.append(PresenceRoster())
         }
         slotByHash[hash] = slot
         slotByID[subscription.id] = slot
@@ -102,7 +108,8 @@ struct SubscriptionTable: Sendable {
     mutating func remove(_ id: ChannelID) {
         guard let slot = slotByID.removeValue(forKey: id), let gone = slots[slot] else { return }
         forgetAuthorization(of: gone)
-        let hash = SubscriptionTable.hash(gone.name.utf8)
+        if let tag = gone.renewal { slotByAuthorization[tag] = nil }
+        let hash = self.hash(gone.name.utf8)
         if slotByHash[hash] == slot {
             slotByHash[hash] = gone.nextWithSameHash
         } else {
@@ -113,6 +120,7 @@ struct SubscriptionTable: Sendable {
             if let index = previous { slots[index]?.nextWithSameHash = gone.nextWithSameHash }
         }
         slots[slot] = nil
+        rosters[slot] = PresenceRoster()
         free.append(slot)
     }
 
@@ -128,25 +136,34 @@ struct SubscriptionTable: Sendable {
         slots[slot]?.phase = phase
     }
 
+    /// Begins or ends the wait for a new secret.
+    mutating func setRenewal(_ tag: AuthorizationTag?, at now: BootTime? = nil, of id: ChannelID) {
+        guard let slot = slotByID[id], let old = slots[slot] else { return }
+        if let tag = old.renewal { slotByAuthorization[tag] = nil }
+        if let tag { slotByAuthorization[tag] = slot }
+        slots[slot]?.renewal = tag
+        if let now { slots[slot]?.lastRenewal = now }
+    }
+
+    func roster(of id: ChannelID) -> PresenceRoster? {
+        slotByID[id].map { rosters[$0] }
+    }
+
     mutating func updateRoster<Result>(
         of id: ChannelID, _ body: (inout PresenceRoster) -> Result
     ) -> Result? {
-        guard let slot = slotByID[id], slots[slot] != nil else { return nil }
-        var roster = PresenceRoster()
-        swap(&roster, &slots[slot]!.roster)  // Sound: the line above checked that the slot is taken.
-        let result = body(&roster)
-        slots[slot]?.roster = roster
-        return result
+        guard let slot = slotByID[id] else { return nil }
+        return body(&rosters[slot])
     }
 
     private mutating func forgetAuthorization(of subscription: Subscription) {
         if case .authorizing(let tag, _) = subscription.phase { slotByAuthorization[tag] = nil }
     }
 
-    private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    private func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash = FNV1a()
         for byte in bytes { hash.combine(byte) }
-        return hash.value
+        return hash.value & hashMask
     }
 }
 

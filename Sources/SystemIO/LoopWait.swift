@@ -34,7 +34,7 @@ extension EventLoop {
         }
     }
 
-    /// Runs a closure on the loop's thread and brings its result back; it cannot be cancelled, the loop never blocks.
+    /// Runs a closure on the loop's thread and brings its result back; not cancellable, and not for a loop that has stopped.
     package func run<Value: Sendable, Failure: Error>(
         isolation: isolated (any Actor)? = #isolation,
         _ body: @escaping @Sendable () throws(Failure) -> Value

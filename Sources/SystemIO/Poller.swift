@@ -44,8 +44,6 @@ final class Poller {
 
     // MARK: Watches
 
-    var watchCount: Int { slots.count - freeSlots.count }
-
     func watch(_ descriptor: Int32, _ interest: Interest, _ handler: any ReadinessHandler) throws(SystemError)
         -> WatchID
     {

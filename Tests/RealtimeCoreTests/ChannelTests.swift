@@ -48,9 +48,10 @@ import Testing
         #expect(client.requests.count == 2)
         #expect(client.requests[1].connectionID == "2.2")
         #expect(client.authorize(old.tag, "key:old") == [])
-        #expect(client.authorize(client.requests[1].tag, "key:new").frames == [
-            #"{"event":"bird:subscribe","data":{"channel":"private-a","auth":"key:new"}}"#
-        ])
+        #expect(
+            client.authorize(client.requests[1].tag, "key:new").frames == [
+                #"{"event":"bird:subscribe","data":{"channel":"private-a","auth":"key:new"}}"#
+            ])
         #expect(client.authorize(client.requests[1].tag, "key:new") == [])
     }
 
@@ -58,10 +59,12 @@ import Testing
     func memberData() {
         var client = Client.connected()
         client.subscribe("presence-a")
-        let frames = client.authorize(client.requests[0].tag, "k:s", memberData: #"{"member_id":"é\n\"" }"#).frames
-        #expect(frames == [
-            #"{"event":"bird:subscribe","data":{"channel":"presence-a","auth":"k:s","member_data":"{\"member_id\":\"é\\n\\\"\" }"}}"#
-        ])
+        let frames = client.authorize(client.requests[0].tag, "k:s", memberData: #"{"member_id":"é\n\"" }"#)
+            .frames
+        #expect(
+            frames == [
+                #"{"event":"bird:subscribe","data":{"channel":"presence-a","auth":"k:s","member_data":"{\"member_id\":\"é\\n\\\"\" }"}}"#
+            ])
     }
 
     @Test("J2 unsubscribe before the authorization landed: nothing is sent")
@@ -102,15 +105,18 @@ import Testing
         #expect((client.ok("c") + client.ok("c") + client.ok("c")).successes == 1)
     }
 
-    @Test("J4 a failing authorizer: the channel hears it, others go on, the next subscribe and reconnect ask again")
+    @Test(
+        "J4 a failing authorizer: the channel hears it, others go on, the next subscribe and reconnect ask again"
+    )
     func failingAuthorizer() {
         var client = Client.connected()
         client.subscribe("private-a")
         client.subscribe("private-b")
-        #expect(client.refuse(client.requests[0].tag, status: 401) == [
-            .subscriptionFailed(
-                client.id("private-a"), SubscriptionFailure(error: "no", endpoint: "/auth", status: 401))
-        ])
+        #expect(
+            client.refuse(client.requests[0].tag, status: 401) == [
+                .subscriptionFailed(
+                    client.id("private-a"), SubscriptionFailure(error: "no", endpoint: "/auth", status: 401))
+            ])
         #expect(client.authorize(client.requests[1].tag).frames.count == 1)
         #expect(client.sent.count == 1)
         client.subscribe("private-a")
@@ -137,7 +143,8 @@ import Testing
             client.connect()
         }
         #expect(client.requests.count == 8)
-        #expect(client.requests.map(\.connectionID) == ["1.1", "1.1", "2.2", "2.2", "3.3", "3.3", "4.4", "4.4"])
+        #expect(
+            client.requests.map(\.connectionID) == ["1.1", "1.1", "2.2", "2.2", "3.3", "3.3", "4.4", "4.4"])
     }
 
     @Test("J7 one subscribe per connection, one event per message")
@@ -180,9 +187,10 @@ import Testing
         client.subscribe("private-a")
         #expect(client.requests.count == 2)
         let tag = client.requests[1].tag
-        #expect(client.ok("private-a") == [
-            .cancelAuthorization(tag), .subscriptionSucceeded(client.id("private-a"), nil),
-        ])
+        #expect(
+            client.ok("private-a") == [
+                .cancelAuthorization(tag), .subscriptionSucceeded(client.id("private-a"), nil),
+            ])
         #expect(client.authorize(tag) == [])
     }
 
@@ -191,7 +199,9 @@ import Testing
         var client = Client.connected()
         client.subscribe("c")
         let error = #"{"event":"bird:error","channel":"c","data":{"code":4301,"message":"slow"}}"#
-        #expect(client.receive(error) == [.subscriptionFailed(client.id("c"), SubscriptionFailure(error: "slow"))])
+        #expect(
+            client.receive(error) == [.subscriptionFailed(client.id("c"), SubscriptionFailure(error: "slow"))]
+        )
         #expect(client.subscribe("c").frames.count == 1)
         client.ok("c")
         #expect(client.receive(error) == [.error(ErrorReport(code: 4301, message: "slow"))])
@@ -204,7 +214,8 @@ import Testing
         var client = Client.connected()
         client.subscribe("c")
         let actions = client.receive(
-            #"{"event":"bird_internal:subscription_error","channel":"c","data":"{\"error\":\"full\",\"status\":403}"}"#)
+            #"{"event":"bird_internal:subscription_error","channel":"c","data":"{\"error\":\"full\",\"status\":403}"}"#
+        )
         #expect(actions.channelFailures == [SubscriptionFailure(error: "full", status: 403)])
         #expect(client.subscribe("c").frames.count == 1)
     }
@@ -214,10 +225,15 @@ import Testing
         var client = Client.connected()
         client.subscribe("c")
         client.ok("c")
-        #expect(client.receive(#"{"event":"bird_internal:connection_count","channel":"c","data":"{\"connection_count\":3}"}"#) == [
-            .connectionCount(client.id("c"), Array(#"{"connection_count":3}"#.utf8))
-        ])
-        for name in ["bird_internal:new", "bird_internal:", "bird:subscription_succeeded", #"bird\u005finternal:x"#] {
+        #expect(
+            client.receive(
+                #"{"event":"bird_internal:connection_count","channel":"c","data":"{\"connection_count\":3}"}"#
+            ) == [
+                .connectionCount(client.id("c"), Array(#"{"connection_count":3}"#.utf8))
+            ])
+        for name in [
+            "bird_internal:new", "bird_internal:", "bird:subscription_succeeded", #"bird\u005finternal:x"#,
+        ] {
             #expect(client.receive(#"{"event":"\#(name)","channel":"c","data":1}"#) == [])
             #expect(client.event == nil)
         }
@@ -248,7 +264,8 @@ import Testing
         client.ok("private-a")
         let id = client.id("private-a")
         let actions = client.perform {
-            _ = try? $0.trigger("client-\"x", on: id, named: "private-a", data: Array(#"{"a":[1]}"#.utf8), into: &$1)
+            _ = try? $0.trigger(
+                "client-\"x", on: id, named: "private-a", data: Array(#"{"a":[1]}"#.utf8), into: &$1)
         }
         #expect(actions.frames == [#"{"event":"client-\"x","channel":"private-a","data":{"a":[1]}}"#])
         client.disconnect()
@@ -262,80 +279,36 @@ import Testing
         #expect(client.machine.phase == .connected)
     }
 
-    @Test("§11 without a decryptor an encrypted channel fails loudly and gives out no ciphertext")
-    func encrypted() {
+    @Test("an application event adds no action and names its parts in the message")
+    func applicationEvent() throws {
         var client = Client.connected()
-        let actions = client.subscribe("private-encrypted-a")
-        #expect(actions.channelFailures.count == 1)
-        #expect(actions.channelFailures.first?.error.contains("encryption product") == true)
-        #expect(actions.count == 1)
-        #expect(client.ok("private-encrypted-a") == [])
-        client.receive(#"{"event":"x","channel":"private-encrypted-a","data":{"nonce":"","ciphertext":""}}"#)
+        client.subscribe("c")
+        client.ok("c")
+        let message = Array(#"{"channel":"c","data":"{\"a\":1}","event":"hello"}"#.utf8)
+        #expect(client.receive(message) == [])
+        let event = try #require(client.event)
+        let isHello = event.name.matches("hello", in: message.span.bytes)
+        let text = event.data.text(in: message.span.bytes)
+        #expect(isHello)
+        #expect(text == Array(#"{"a":1}"#.utf8))
+        #expect(client.receive(#"{"event":"hello","channel":"other"}"#) == [])
         #expect(client.event == nil)
-        #expect(client.subscribe("private-encrypted-a").channelFailures.count == 1)
-    }
-}
-
-@Suite("§8 Presence") struct PresenceTests {
-    private func join(_ client: inout Client, _ number: Int, ids: String, hash: String) -> [Action] {
-        let memberData = #"{"member_id":"A"}"#
-        client.authorize(client.requests[number].tag, memberData: memberData)
-        return client.ok("presence-p", #"{"presence":{"ids":\#(ids),"hash":\#(hash),"count":2}}"#)
+        client.receive(#"{"event":"bird:new-thing","channel":"c"}"#)
+        #expect(client.event != nil)
     }
 
-    @Test("K1 members are exactly those of the last success, and none while down")
-    func replaced() {
+    @Test("E3 after disconnect() a peer that keeps talking is not heard")
+    func deafAfterDisconnect() {
         var client = Client.connected()
-        client.subscribe("presence-p")
-        #expect(join(&client, 0, ids: #"["A","B"]"#, hash: #"{"A":{"n":1},"B":null}"#) == [
-            .subscriptionSucceeded(
-                client.id("presence-p"),
-                PresenceRoster(
-                    members: [
-                        PresenceMember(id: "A", info: Array(#"{"n":1}"#.utf8)), PresenceMember(id: "B"),
-                    ], ownID: "A"))
-        ])
-        client.end(code: 4200)
-        #expect(client.members("presence-p") == [])
-        #expect(client.machine.roster(of: client.id("presence-p"))?.ownID == nil)
-        client.establish(2)
-        _ = join(&client, 1, ids: #"["A","C"]"#, hash: "{}")
-        #expect(client.members("presence-p") == ["A", "C"])
-        #expect(client.machine.roster(of: client.id("presence-p"))?.ownID == "A")
-    }
-
-    @Test("K3 numeric ids keep every digit")
-    func numericIDs() {
-        var client = Client.connected()
-        client.subscribe("presence-p")
-        client.authorize(client.requests[0].tag, memberData: #"{"member_id":42}"#)
-        client.ok("presence-p", #"{"presence":{"ids":[42,"9007199254740993"],"hash":{"42":{}}}}"#)
-        #expect(client.machine.roster(of: client.id("presence-p"))?.ownID == "42")
-        #expect(client.members("presence-p") == ["42", "9007199254740993"])
-        let added = #"{"event":"bird_internal:member_added","channel":"presence-p","data":{"member_id":9007199254740995,"member_info":null}}"#
-        #expect(client.receive(added) == [
-            .memberAdded(client.id("presence-p"), PresenceMember(id: "9007199254740995"))
-        ])
-    }
-
-    @Test("K4 one join per member: repeats refresh the info silently, unknown removals are silent")
-    func repeats() {
-        var client = Client.connected()
-        client.subscribe("presence-p")
-        _ = join(&client, 0, ids: #"["A"]"#, hash: "{}")
-        let id = client.id("presence-p")
-        func message(_ event: String, _ data: String) -> String {
-            #"{"event":"bird_internal:\#(event)","channel":"presence-p","data":\#(data)}"#
+        client.subscribe("c")
+        client.ok("c")
+        let socket = client.socket
+        client.disconnect()
+        for _ in 0..<60 {
+            client.now = client.now + .seconds(1)
+            #expect(client.receive(#"{"event":"x","channel":"c"}"#, on: socket) == [])
+            #expect(client.event == nil)
         }
-        #expect(client.receive(message("member_added", #"{"member_id":"B"}"#)).count == 1)
-        #expect(client.receive(message("member_added", #"{"member_id":"B"}"#)) == [])
-        let other = PresenceMember(id: "B", info: Array("7".utf8))
-        #expect(client.receive(message("member_added", #"{"member_id":"B","member_info":7}"#)) == [.memberUpdated(id, other)])
-        #expect(client.members("presence-p") == ["A", "B"])
-        #expect(client.receive(message("member_removed", #"{"member_id":"X"}"#)) == [])
-        #expect(client.receive(message("member_removed", #"{"member_id":"B"}"#)) == [.memberRemoved(id, other)])
-        for odd in ["{}", "7", "[]", #""x""#, #"{"member_id":{}}"#, #"{"member_id":null}"#] {
-            #expect(client.receive(message("member_added", odd)) == [])
-        }
+        #expect(client.machine.phase == .disconnected)
     }
 }

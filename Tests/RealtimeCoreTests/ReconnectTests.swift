@@ -193,4 +193,35 @@ import Testing
         client.end()
         #expect(client.machine.phase == .unavailable)
     }
+
+    @Test("a floor keeps the jitter: nobody waits a fixed time")
+    func floor() {
+        var policy = ReconnectPolicy()
+        policy.baseDelay = .seconds(4)
+        policy.minimumDelay = .seconds(2)
+        var delays: Set<Duration> = []
+        for seed in UInt64(0)..<100 {
+            var client = Client.connected(seed: seed) { $0.reconnect = policy }
+            client.end()
+            let delay = client.retryDelay ?? .zero
+            #expect((.seconds(2)...(.seconds(4))).contains(delay), "seed \(seed)")
+            delays.insert(delay)
+        }
+        #expect(delays.count > 90)
+    }
+
+    @Test("the same seed gives the same waits")
+    func repeatable() {
+        func waits(_ seed: UInt64) -> [Duration?] {
+            var client = Client(seed: seed)
+            client.connect()
+            return (0..<10).map { _ in
+                client.fail()
+                defer { client.connect() }
+                return client.retryDelay
+            }
+        }
+        #expect(waits(5) == waits(5))
+        #expect(waits(5) != waits(6))
+    }
 }

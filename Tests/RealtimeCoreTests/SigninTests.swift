@@ -4,7 +4,7 @@ import Testing
 
 @Suite("§10 Members") struct SigninTests {
     private let identity = SignedInIdentity(memberID: "7")
-    private let memberFrame = #"{"event":"bird:subscribe","data":{"channel":"#server-to-user-7"}}"#
+    private let memberFrame = ##"{"event":"bird:subscribe","data":{"channel":"#server-to-user-7"}}"##
 
     private func signedIn() -> Client {
         var client = Client.connected()
@@ -22,9 +22,10 @@ import Testing
         client.establish(1)
         client.signin(2)
         #expect(client.memberRequests.map(\.connectionID) == ["1.1"])
-        #expect(client.authorizeMember(client.memberRequests[0].tag).frames == [
-            #"{"event":"bird:signin","data":{"auth":"key:sig","member_data":"{\"member_id\":7}"}}"#
-        ])
+        #expect(
+            client.authorizeMember(client.memberRequests[0].tag).frames == [
+                #"{"event":"bird:signin","data":{"auth":"key:sig","member_data":"{\"member_id\":7}"}}"#
+            ])
         #expect(client.signin(3) == [])
         let actions = client.signinSuccess()
         #expect(actions.finishedWaiters == [1, 2, 3])
@@ -59,9 +60,10 @@ import Testing
         client.ok("c")
         let failure = AuthorizationFailure(message: "expired", status: 401)
         let tag = client.memberRequests[1].tag
-        #expect(client.perform { $0.memberAuthorized(tag, .failure(failure), into: &$1) } == [
-            .signinError(.authorization(failure))
-        ])
+        #expect(
+            client.perform { $0.memberAuthorized(tag, .failure(failure), into: &$1) } == [
+                .signinError(.authorization(failure))
+            ])
         #expect(client.isSubscribed("c"))
         client.signin(2)
         #expect(client.memberRequests.count == 3)
@@ -71,9 +73,13 @@ import Testing
     func atOnce() {
         var client = Client.connected()
         client.end(code: 4001)
-        #expect(client.signin(1) == [.signinFinished(WaiterID(rawValue: 1), .failure(.notConnectable(.failed)))])
+        #expect(
+            client.signin(1) == [.signinFinished(WaiterID(rawValue: 1), .failure(.notConnectable(.failed)))])
         client.disconnect()
-        #expect(client.signin(2) == [.signinFinished(WaiterID(rawValue: 2), .failure(.notConnectable(.disconnected)))])
+        #expect(
+            client.signin(2) == [
+                .signinFinished(WaiterID(rawValue: 2), .failure(.notConnectable(.disconnected)))
+            ])
     }
 
     @Test("an error while pending throws; a later success on this connection still sets the identity")
@@ -82,9 +88,10 @@ import Testing
         client.signin(1)
         client.authorizeMember(client.memberRequests[0].tag)
         let report = ErrorReport(code: 4009, message: "no")
-        #expect(client.serverError(4009) == [
-            .error(report), .signinFinished(WaiterID(rawValue: 1), .failure(.server(report))),
-        ])
+        #expect(
+            client.serverError(4009) == [
+                .error(report), .signinFinished(WaiterID(rawValue: 1), .failure(.server(report))),
+            ])
         #expect(client.signinSuccess().contains(.identityChanged(identity)))
         #expect(client.machine.identity == identity)
     }
@@ -125,7 +132,10 @@ import Testing
         client.signin(1)
         client.signin(2)
         let first = WaiterID(rawValue: 1)
-        #expect(client.perform { $0.cancelSignin(first, into: &$1) } == [.signinFinished(first, .failure(.cancelled))])
+        #expect(
+            client.perform { $0.cancelSignin(first, into: &$1) } == [
+                .signinFinished(first, .failure(.cancelled))
+            ])
         #expect(client.perform { $0.cancelSignin(first, into: &$1) } == [])
         client.authorizeMember(client.memberRequests[0].tag)
         #expect(client.signinSuccess().finishedWaiters == [2])
@@ -150,7 +160,7 @@ import Testing
     @Test("bird.member gets the own application events only")
     func memberEvents() {
         var client = signedIn()
-        client.receive(#"{"event":"hi","channel":"#server-to-user-7","data":1}"#)
+        client.receive(##"{"event":"hi","channel":"#server-to-user-7","data":1}"##)
         #expect(client.event?.recipient == .member)
         for (event, channel) in [
             ("hi", "#server-to-user-8"), ("bird_internal:subscription_succeeded", "#server-to-user-7"),
@@ -163,22 +173,24 @@ import Testing
         client.end()
         client.connect()
         client.establish(2)
-        client.receive(#"{"event":"hi","channel":"#server-to-user-7","data":1}"#)
+        client.receive(##"{"event":"hi","channel":"#server-to-user-7","data":1}"##)
         #expect(client.event == nil)
     }
 
     @Test("the watchlist is told and kept as a snapshot until the identity goes")
     func watchlist() {
         var client = signedIn()
-        let message = #"{"event":"bird_internal:watchlist_events","data":"{\"events\":[{\"name\":\"online\",\"member_ids\":[\"a\",9007199254740993]},{\"name\":\"offline\",\"member_ids\":[\"b\"]}]}"}"#
+        let message =
+            #"{"event":"bird_internal:watchlist_events","data":"{\"events\":[{\"name\":\"online\",\"member_ids\":[\"a\",9007199254740993]},{\"name\":\"offline\",\"member_ids\":[\"b\"]}]}"}"#
         let events = [
             WatchlistEvent(name: "online", memberIDs: ["a", "9007199254740993"]),
             WatchlistEvent(name: "offline", memberIDs: ["b"]),
         ]
         #expect(client.receive(message) == [.watchlist(events)])
-        #expect(client.machine.watchlistSnapshot == [
-            WatchlistEvent(name: "online", memberIDs: ["9007199254740993", "a"]), events[1],
-        ])
+        #expect(
+            client.machine.watchlistSnapshot == [
+                WatchlistEvent(name: "online", memberIDs: ["9007199254740993", "a"]), events[1],
+            ])
         client.end()
         #expect(client.machine.watchlistSnapshot == [])
     }

@@ -128,7 +128,7 @@ import Testing
             try await withLoop { loop in
                 let listener = try ListeningSocket.bind(.loopback())
                 let address = listener.address
-                let before = descriptorCount()
+                let before = descriptorCount("socket:")
                 for _ in 0..<300 {
                     let task = Task { _ = try await connectTCP(to: [address], on: loop) }
                     let canceller = Task.detached { task.cancel() }
@@ -136,7 +136,8 @@ import Testing
                     await canceller.value
                     while try listener.accept() != nil {}
                 }
-                #expect(descriptorCount() == before)
+                #expect(before > 0)
+                #expect(descriptorCount("socket:") == before)
             }
         }
     }
@@ -148,7 +149,7 @@ import Testing
                 let closed = try ClosedPort()
                 let address = closed.address
                 _ = try? await connectTCP(to: [address], on: loop)
-                let (descriptors, threads) = (descriptorCount(), threadCount())
+                let (descriptors, threads) = (descriptorCount("socket:"), threadCount())
                 for _ in 0..<1000 {
                     do throws(ConnectError) {
                         _ = try await connectTCP(to: [address], on: loop)
@@ -160,7 +161,8 @@ import Testing
                         }
                     }
                 }
-                #expect(descriptorCount() == descriptors)
+                #expect(descriptors > 0)
+                #expect(descriptorCount("socket:") == descriptors)
                 // The cooperative pool may have grown by the number of cores meanwhile.
                 #expect(threadCount() < threads + 50)
             }
