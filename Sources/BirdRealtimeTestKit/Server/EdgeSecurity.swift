@@ -8,17 +8,15 @@ struct EdgeSecurity {
     init(_ certificate: LoopbackEdge.Certificate) throws {
         let authority = try CertificateAuthority(name: "loopback edge")
         authorityPEM = authority.certificatePEM
-        let issued =
+        let addresses = ["127.0.0.1", "::1"]
+        let identity =
             switch certificate {
-            case .valid:
-                try authority.issue(dns: ["localhost"], ips: ["127.0.0.1", "::1"])
-            case .wrongName:
-                try authority.issue(dns: ["elsewhere.test"], ips: [])
-            case .expired:
-                try authority.issue(dns: ["localhost"], ips: ["127.0.0.1", "::1"])
+            case .valid: try authority.issue(names: ["localhost"], addresses: addresses)
+            case .wrongName: try authority.issue(names: ["elsewhere.test"])
+            case .expired: try authority.issue(names: ["localhost"], addresses: addresses, days: -2...(-1))
             }
         context = try TLSContext.server(
-            certificateChainPEM: issued.chainPEM, privateKeyPEM: issued.keyPEM)
+            certificateChainPEM: identity.certificateChainPEM, privateKeyPEM: identity.privateKeyPEM)
     }
 }
 

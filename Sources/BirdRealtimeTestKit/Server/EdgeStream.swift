@@ -122,12 +122,12 @@ final class EdgeStream: ReadinessHandler {
         phase = .ended
         if let watch { loop.unwatch(watch) }
         if let timer { loop.cancel(timer) }
-        let socket = socket.take()
-        let tls = tls.take()
         if isReset {
-            socket?.abort()
-            tls?.abort()
+            socket?.resetOnClose()
+            tls?.resetOnClose()
         }
+        socket = nil
+        tls = nil
         onDrained = nil
         owner?.streamEnded(end)
     }
