@@ -48,13 +48,16 @@ final class Certificate {
 
     /// The DNS names and addresses a certificate is for.
     static func names(_ certificate: OpaquePointer) -> [String] {
-        guard let extensionValue = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else { return [] }
+        guard let extensionValue = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else {
+            return []
+        }
         let names = OpaquePointer(extensionValue)
         defer { GENERAL_NAMES_free(names) }
         return (0..<shim_name_count(names)).compactMap { index in
             var type: Int32 = 0
             var count: Int32 = 0
-            guard let name = shim_name_at(names, index), let bytes = shim_name_bytes(name, &type, &count) else {
+            guard let name = shim_name_at(names, index), let bytes = shim_name_bytes(name, &type, &count)
+            else {
                 return nil
             }
             let value = UnsafeBufferPointer(start: bytes, count: Int(count))

@@ -17,7 +17,8 @@ package struct CertificateAuthority {
     package init(name: String) throws(TLSError) {
         key = try Self.newKey()
         certificate = try Self.certificate(
-            commonName: name, names: "", key: key, issuer: nil, issuerKey: key, days: -1...3650, isAuthority: true)
+            commonName: name, names: "", key: key, issuer: nil, issuerKey: key, days: -1...3650,
+            isAuthority: true)
         certificatePEM = certificate.pem
     }
 
@@ -25,12 +26,14 @@ package struct CertificateAuthority {
     ///
     /// - Parameter days: from when until when it is valid, in days from now.
     package func issue(
-        names: [String] = [], addresses: [String] = [], commonName: String? = nil, days: ClosedRange<Int> = -1...30
+        names: [String] = [], addresses: [String] = [], commonName: String? = nil,
+        days: ClosedRange<Int> = -1...30
     ) throws(TLSError) -> Identity {
         let key = try Self.newKey()
         let certificate = try Self.certificate(
             commonName: commonName ?? names.first ?? addresses.first ?? "server",
-            names: Self.list(names, addresses), key: key, issuer: certificate, issuerKey: self.key, days: days,
+            names: Self.list(names, addresses), key: key, issuer: certificate, issuerKey: self.key,
+            days: days,
             isAuthority: false)
         return Identity(certificateChainPEM: certificate.pem, privateKeyPEM: key.pem)
     }
@@ -41,7 +44,8 @@ package struct CertificateAuthority {
     ) throws(TLSError) -> Identity {
         let key = try newKey()
         let certificate = try certificate(
-            commonName: names.first ?? addresses.first ?? "server", names: list(names, addresses), key: key, issuer: nil,
+            commonName: names.first ?? addresses.first ?? "server", names: list(names, addresses), key: key,
+            issuer: nil,
             issuerKey: key, days: -1...30, isAuthority: false)
         return Identity(certificateChainPEM: certificate.pem, privateKeyPEM: key.pem)
     }

@@ -17,7 +17,8 @@ package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
     // Never fails once the generator is seeded, which OpenSSL does from the kernel; without it nothing here is safe.
     precondition(
-        RAND_bytes(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(clamping: buffer.count)) == 1,
+        RAND_bytes(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(clamping: buffer.count))
+            == 1,
         "the system has no random numbers")
 }
 

@@ -17,7 +17,8 @@ enum ErrorQueue {
         var entries: [Entry] = []
         while case let code = ERR_get_error(), code != 0 {
             let text = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(code)"
-            entries.append(Entry(library: shim_error_library(code), reason: shim_error_reason(code), text: text))
+            entries.append(
+                Entry(library: shim_error_library(code), reason: shim_error_reason(code), text: text))
         }
         return entries
     }

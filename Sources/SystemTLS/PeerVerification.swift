@@ -31,7 +31,8 @@ final class PeerVerification {
         guard let certificate = X509_STORE_CTX_get_current_cert(store) else {
             return "the server sent no certificate that can be verified: \(Self.reason(code))"
         }
-        let which = "\(depth == 0 ? "the certificate" : "the issuing certificate (depth \(depth))") "
+        let which =
+            "\(depth == 0 ? "the certificate" : "the issuing certificate (depth \(depth))") "
             + "'\(Certificate.subject(certificate))'"
         switch code {
         case X509_V_ERR_CERT_HAS_EXPIRED:
@@ -42,15 +43,19 @@ final class PeerVerification {
             return "\(which) is not valid before \(date); is this machine's clock right?"
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
             let names = Certificate.names(certificate)
-            let list = names.isEmpty ? "no name at all (a subject alternative name is needed)" : names.joined(separator: ", ")
-            return "\(which) is not for '\(host)' but for \(list); connect to one of those, or set tls.serverName"
+            let list =
+                names.isEmpty
+                ? "no name at all (a subject alternative name is needed)" : names.joined(separator: ", ")
+            return
+                "\(which) is not for '\(host)' but for \(list); connect to one of those, or set tls.serverName"
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
             return "\(which) is self-signed and not trusted; trust it with tls.trust (.file, .pem)"
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
             return "\(which) is an authority that is not trusted; trust it with tls.trust (.file, .pem)"
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-            return "\(which) is signed by an authority that is not trusted; trust that authority with tls.trust "
+            return
+                "\(which) is signed by an authority that is not trusted; trust that authority with tls.trust "
                 + "(.file, .pem), or make the server send its whole chain"
         default:
             return "\(which) was refused: \(Self.reason(code))"

@@ -31,7 +31,8 @@ enum SocketBIO {
         let pointer: OpaquePointer?
 
         init() {
-            pointer = BIO_meth_new(BIO_get_new_index() | Int32(BIO_TYPE_SOURCE_SINK), "socket without signals")
+            pointer = BIO_meth_new(
+                BIO_get_new_index() | Int32(BIO_TYPE_SOURCE_SINK), "socket without signals")
             guard let pointer else { return }
             BIO_meth_set_write(pointer, SocketBIO.write)
             BIO_meth_set_read(pointer, SocketBIO.read)
@@ -40,7 +41,8 @@ enum SocketBIO {
         }
     }
 
-    private static let retryFlags = Int32(BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_IO_SPECIAL | BIO_FLAGS_SHOULD_RETRY)
+    private static let retryFlags = Int32(
+        BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_IO_SPECIAL | BIO_FLAGS_SHOULD_RETRY)
 
     private static let write: @convention(c) (OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32 = {
         bio, bytes, count in
@@ -63,17 +65,18 @@ enum SocketBIO {
         return Int32(taken)
     }
 
-    private static let control: @convention(c) (OpaquePointer?, Int32, Int, UnsafeMutableRawPointer?) -> Int = {
-        bio, command, _, _ in
-        switch command {
-        case BIO_CTRL_FLUSH: return 1
-        case BIO_CTRL_EOF:
-            // OpenSSL tells an end from an error by this.
-            guard let bio, let state = state(of: bio) else { return 1 }
-            return state.pointee.hasEnded ? 1 : 0
-        default: return 0
+    private static let control: @convention(c) (OpaquePointer?, Int32, Int, UnsafeMutableRawPointer?) -> Int =
+        {
+            bio, command, _, _ in
+            switch command {
+            case BIO_CTRL_FLUSH: return 1
+            case BIO_CTRL_EOF:
+                // OpenSSL tells an end from an error by this.
+                guard let bio, let state = state(of: bio) else { return 1 }
+                return state.pointee.hasEnded ? 1 : 0
+            default: return 0
+            }
         }
-    }
 
     private static let destroy: @convention(c) (OpaquePointer?) -> Int32 = { bio in
         guard let bio, let state = state(of: bio) else { return 0 }
@@ -87,7 +90,8 @@ enum SocketBIO {
         BIO_get_data(bio)?.assumingMemoryBound(to: State.self)
     }
 
-    private static func note(_ error: Int32, _ bio: OpaquePointer, _ state: StatePointer, _ direction: Int32) {
+    private static func note(_ error: Int32, _ bio: OpaquePointer, _ state: StatePointer, _ direction: Int32)
+    {
         if error == EAGAIN || error == EWOULDBLOCK {
             BIO_set_flags(bio, direction | Int32(BIO_FLAGS_SHOULD_RETRY))
         } else {

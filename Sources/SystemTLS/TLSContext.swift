@@ -19,7 +19,8 @@ package final class TLSContext: Sendable {
         shim_ctx_set_min_version(pointer, TLS1_2_VERSION)
         shim_ctx_set_safe_options(pointer)
         // Memory of idle connections goes back; writes may be partial and repeated from another place.
-        let mode = SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
+        let mode =
+            SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER
         shim_ctx_set_mode(pointer, Int(mode))
         // One read of the socket brings several records.
         shim_ctx_set_read_ahead(pointer, 1)
@@ -58,7 +59,8 @@ package final class TLSContext: Sendable {
     ) throws(TLSError) -> TLSContext {
         let context = try TLSContext(TLS_server_method(), isServer: true, serverName: nil)
         ErrorQueue.clear()
-        var certificates = try Certificate.all(inPEM: certificateChainPEM, of: "the server's certificate chain")
+        var certificates = try Certificate.all(
+            inPEM: certificateChainPEM, of: "the server's certificate chain")
         let leaf = certificates.removeFirst()
         guard leaf.withPointer({ SSL_CTX_use_certificate(context.pointer, $0) }) == 1 else {
             throw TLSError(.configuration, "the server's certificate cannot be used: \(ErrorQueue.words())")
@@ -74,7 +76,8 @@ package final class TLSContext: Sendable {
         guard key.withPointer({ SSL_CTX_use_PrivateKey(context.pointer, $0) }) == 1,
             SSL_CTX_check_private_key(context.pointer) == 1
         else {
-            throw TLSError(.configuration, "the server's key does not fit its certificate: \(ErrorQueue.words())")
+            throw TLSError(
+                .configuration, "the server's key does not fit its certificate: \(ErrorQueue.words())")
         }
         return context
     }
@@ -84,12 +87,15 @@ package final class TLSContext: Sendable {
         switch trust {
         case .system:
             guard SSL_CTX_set_default_verify_paths(pointer) == 1 else {
-                throw TLSError(.configuration, "the system's certificate authorities cannot be loaded: \(ErrorQueue.words())")
+                throw TLSError(
+                    .configuration,
+                    "the system's certificate authorities cannot be loaded: \(ErrorQueue.words())")
             }
         case .file(let path):
             guard SSL_CTX_load_verify_file(pointer, path) == 1 else {
                 throw TLSError(
-                    .configuration, "tls.trust: the file \(path) cannot be loaded as PEM: \(ErrorQueue.words())")
+                    .configuration,
+                    "tls.trust: the file \(path) cannot be loaded as PEM: \(ErrorQueue.words())")
             }
         case .directory(let path):
             var information = stat()

@@ -45,36 +45,41 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         let name = Self.name(context.serverName ?? host)
         let verification = PeerVerification(host: name)
         let (ssl, state) = try Self.make(context, socket.rawValue)
+        SSL_set_ex_data(ssl, PeerVerification.index, Unmanaged.passUnretained(verification).toOpaque())
+        SSL_set_connect_state(ssl)
+        guard Self.expect(name, ssl) else {
+            SSL_free(ssl)
+            throw TLSError(.configuration, "'\(name)' cannot be used as a server's name")
+        }
         self.ssl = ssl
         bioState = state
         self.verification = verification
         self.context = context
         self.host = name
         self.socket = socket
-        SSL_set_ex_data(ssl, PeerVerification.index, Unmanaged.passUnretained(verification).toOpaque())
-        SSL_set_connect_state(ssl)
-        let isSet: Bool
+    }
+
+    /// Sets whom the certificate must name, and tells a name to the server.
+    private static func expect(_ name: String, _ ssl: OpaquePointer) -> Bool {
         if let address = SocketAddress.literal(name, 0) {
-            isSet = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), address.hostText) == 1
-        } else {
-            // A wildcard stands for one whole label, and a common name counts for nothing (RFC 9525 §6.3).
-            SSL_set_hostflags(
-                ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
-            isSet = SSL_set1_host(ssl, name) == 1 && shim_set_host_name(ssl, name) == 1
+            return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), address.hostText) == 1
         }
-        guard isSet else { throw TLSError(.configuration, "'\(name)' cannot be used as a server's name") }
+        // A wildcard stands for one whole label, and a common name counts for nothing (RFC 9525 §6.3).
+        SSL_set_hostflags(
+            ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
+        return SSL_set1_host(ssl, name) == 1 && shim_set_host_name(ssl, name) == 1
     }
 
     /// A server's stream.
     package init(server context: TLSContext, socket: consuming TCPSocket) throws(TLSError) {
         let (ssl, state) = try Self.make(context, socket.rawValue)
+        SSL_set_accept_state(ssl)
         self.ssl = ssl
         bioState = state
         verification = nil
         self.context = context
         self.host = "the client"
         self.socket = socket
-        SSL_set_accept_state(ssl)
     }
 
     private static func make(
@@ -131,15 +136,20 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         if bioState.pointee.hasEnded {
             return TLSError(.handshake, "\(host) closed the connection in the middle of the TLS handshake")
         }
-        guard let first = entries.first else { return TLSError(.handshake, "the TLS handshake with \(host) failed") }
+        guard let first = entries.first else {
+            return TLSError(.handshake, "the TLS handshake with \(host) failed")
+        }
         switch first.reason {
-        case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_UNEXPECTED_MESSAGE, SSL_R_PACKET_LENGTH_TOO_LONG,
+        case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_UNEXPECTED_MESSAGE,
+            SSL_R_PACKET_LENGTH_TOO_LONG,
             SSL_R_RECORD_LENGTH_MISMATCH, SSL_R_BAD_RECORD_TYPE:
             return TLSError(
-                .handshake, "what \(host) sends is not TLS (\(first.text)); is the port right, or does it want ws://?")
+                .handshake,
+                "what \(host) sends is not TLS (\(first.text)); is the port right, or does it want ws://?")
         case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
             return TLSError(
-                .handshake, "\(host) speaks no version of TLS between tls.minimumVersion and tls.maximumVersion")
+                .handshake,
+                "\(host) speaks no version of TLS between tls.minimumVersion and tls.maximumVersion")
         default:
             return TLSError(.handshake, "the TLS handshake with \(host) failed: \(first.text)")
         }

@@ -25,7 +25,8 @@ enum SHA1 {
             for index in 0..<16 {
                 let place = block + index * 4
                 words[index] =
-                    UInt32(padded[place]) << 24 | UInt32(padded[place + 1]) << 16 | UInt32(padded[place + 2]) << 8
+                    UInt32(padded[place]) << 24 | UInt32(padded[place + 1]) << 16 | UInt32(padded[place + 2])
+                    << 8
                     | UInt32(padded[place + 3])
             }
             for index in 16..<80 {
@@ -54,7 +55,8 @@ enum SHA1 {
 
 /// RFC 4648 §4.
 package enum Base64 {
-    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let alphabet = Array(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
     package static func encode(_ bytes: [UInt8]) -> String {
         var text: [UInt8] = []
@@ -63,7 +65,8 @@ package enum Base64 {
             let word = group.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } << (8 * UInt32(3 - group.count))
             for index in 0..<4 {
                 let isPadding = index > group.count
-                text.append(isPadding ? UInt8(ascii: "=") : alphabet[Int(word >> (18 - 6 * UInt32(index)) & 63)])
+                text.append(
+                    isPadding ? UInt8(ascii: "=") : alphabet[Int(word >> (18 - 6 * UInt32(index)) & 63)])
             }
         }
         return String(decoding: text, as: UTF8.self)

@@ -49,7 +49,8 @@ package struct ClientHandshake: Sendable {
         try Self.check(request)
         let key = Base64.encode(key)
         var lines = [
-            "GET \(request.target) HTTP/1.1", "Host: \(request.host)", "Upgrade: websocket", "Connection: Upgrade",
+            "GET \(request.target) HTTP/1.1", "Host: \(request.host)", "Upgrade: websocket",
+            "Connection: Upgrade",
             "Sec-WebSocket-Key: \(key)", "Sec-WebSocket-Version: 13",
         ]
         if !request.subprotocols.isEmpty {
@@ -68,7 +69,8 @@ package struct ClientHandshake: Sendable {
         for field in request.fields {
             try HandshakeFields.check(field, reserved: HandshakeFields.requestReserved)
         }
-        guard request.target.utf8.first == UInt8(ascii: "/"), request.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        guard request.target.utf8.first == UInt8(ascii: "/"),
+            request.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else {
             throw HandshakeMisuse("the path '\(request.target)' has characters that must be percent-encoded")
         }
@@ -117,7 +119,8 @@ package struct ClientHandshake: Sendable {
                     continue
                 }
                 let refusal = UpgradeRefusal(status: status, reason: reason, fields: head.fields, body: [])
-                state = .refusal(refusal, RefusalBody(head.fields, status: status, limit: limits.maxRefusalBodyBytes))
+                state = .refusal(
+                    refusal, RefusalBody(head.fields, status: status, limit: limits.maxRefusalBodyBytes))
             case .refusal(var refusal, var body):
                 if body.receive(input, at: &offset) {
                     state = .ended
@@ -153,7 +156,9 @@ package struct ClientHandshake: Sendable {
             let status = Int(parts[1]), (100...599).contains(status)
         else { throw .invalid("the answer is not HTTP/1.1: it begins '\(line.prefix(utf8Count: 40))'") }
         // RFC 6455 §4.1 wants HTTP/1.1 of an upgrade; a refusal may be older.
-        guard parts[0] == "HTTP/1.1" || status != 101 else { throw .invalid("the upgrade came over HTTP/1.0") }
+        guard parts[0] == "HTTP/1.1" || status != 101 else {
+            throw .invalid("the upgrade came over HTTP/1.0")
+        }
         return (status, parts.count == 3 ? String(parts[2]) : "")
     }
 
@@ -168,7 +173,8 @@ package struct ClientHandshake: Sendable {
         let accepts = fields.values("Sec-WebSocket-Accept")
         guard accepts.count == 1, accepts[0] == accept else {
             throw .invalid(
-                accepts.isEmpty ? "the answer has no Sec-WebSocket-Accept" : "the answer's Sec-WebSocket-Accept is wrong")
+                accepts.isEmpty
+                    ? "the answer has no Sec-WebSocket-Accept" : "the answer's Sec-WebSocket-Accept is wrong")
         }
         var agreement = Agreement(fields: fields)
         let subprotocols = fields.values("Sec-WebSocket-Protocol")
@@ -199,8 +205,10 @@ package struct ClientHandshake: Sendable {
 /// The fields an application may add to a handshake.
 enum HandshakeFields {
     static let requestReserved: Set<String> = [
-        "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version", "sec-websocket-protocol",
-        "sec-websocket-extensions", "sec-websocket-accept", "content-length", "transfer-encoding", "te", "trailer",
+        "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
+        "sec-websocket-protocol",
+        "sec-websocket-extensions", "sec-websocket-accept", "content-length", "transfer-encoding", "te",
+        "trailer",
     ]
     static let answerReserved: Set<String> = requestReserved.subtracting(["host"])
 
@@ -213,7 +221,8 @@ enum HandshakeFields {
         }
         guard !reserved.contains(field.name.lowercased()) else {
             throw HandshakeMisuse(
-                "the header \(field.name) belongs to the handshake itself and cannot be set; use the option made for it")
+                "the header \(field.name) belongs to the handshake itself and cannot be set; use the option made for it"
+            )
         }
     }
 }

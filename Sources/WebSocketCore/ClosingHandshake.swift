@@ -41,12 +41,14 @@ extension CloseFrame {
         let code = CloseCode(rawValue: UInt16(payload[0]) << 8 | UInt16(payload[1]))
         guard code.isValidOnWire else {
             throw ProtocolViolation(
-                "RFC 6455 §7.4", .protocolError, "the close frame has the code \(code.rawValue), which none may have")
+                "RFC 6455 §7.4", .protocolError,
+                "the close frame has the code \(code.rawValue), which none may have")
         }
         let reason = UnsafeRawBufferPointer(rebasing: payload[2...])
         var validator = UTF8Validator()
         guard validator.accept(reason), validator.isComplete else {
-            throw ProtocolViolation("RFC 6455 §5.5.1", .invalidPayload, "the close frame's reason is not UTF-8")
+            throw ProtocolViolation(
+                "RFC 6455 §5.5.1", .invalidPayload, "the close frame's reason is not UTF-8")
         }
         self.init(code: code, reason: String(decoding: reason, as: UTF8.self))
     }

@@ -85,7 +85,8 @@ extension Connection {
             cutHeader.append(input[offset])
             offset += 1
             let bytes = cutHeader
-            let header = try bytes.span.bytes.withUnsafeBytes { (bytes) throws(ProtocolViolation) -> FrameHeader? in
+            let header = try bytes.span.bytes.withUnsafeBytes {
+                (bytes) throws(ProtocolViolation) -> FrameHeader? in
                 guard let base = bytes.baseAddress else { return nil }
                 return try decoder.header(at: base, available: bytes.count)
             }
@@ -108,14 +109,16 @@ extension Connection {
             return nil
         }
         let available = input.count - offset
-        if incoming == nil, header.isFinal, !header.isCompressed, header.opcode != .continuation, role == .client,
+        if incoming == nil, header.isFinal, !header.isCompressed, header.opcode != .continuation,
+            role == .client,
             !isStreaming, closing.isOpen, header.payloadCount <= available,
             header.payloadCount <= limits.maxMessageBytes
         {
             let range = offset..<offset &+ header.payloadCount
             if header.opcode == .text {
                 var validator = UTF8Validator()
-                guard validator.accept(UnsafeRawBufferPointer(rebasing: input[range])), validator.isComplete else {
+                guard validator.accept(UnsafeRawBufferPointer(rebasing: input[range])), validator.isComplete
+                else {
                     throw Self.notUTF8()
                 }
             }
@@ -253,7 +256,8 @@ extension Connection {
     }
 
     private mutating func receiveControl(
-        _ header: FrameHeader, _ taken: Int, _ range: Range<Int>, _ isWhole: Bool, _ input: UnsafeRawBufferPointer,
+        _ header: FrameHeader, _ taken: Int, _ range: Range<Int>, _ isWhole: Bool,
+        _ input: UnsafeRawBufferPointer,
         _ outbox: inout Outbox, _ maskKeys: inout MaskKeys
     ) throws(ProtocolViolation) -> Event? {
         let isInPlace = role == .client && taken == 0 && isWhole

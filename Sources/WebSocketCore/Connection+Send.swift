@@ -29,7 +29,8 @@ extension Connection {
         guard closing.isOpen else { throw .closed }
         if isFirst {
             guard outgoing == nil else { throw .fragmentInProgress }
-            outgoing = OutgoingMessage(kind: kind, isCompressed: isCompressible && compression?.canCompress == true)
+            outgoing = OutgoingMessage(
+                kind: kind, isCompressed: isCompressible && compression?.canCompress == true)
         }
         guard var message = outgoing else { throw .noFragmentInProgress }
         if message.kind == .text {
@@ -70,7 +71,8 @@ extension Connection {
     }
 
     private mutating func sendControl(
-        _ opcode: Opcode, _ payload: UnsafeRawBufferPointer, _ outbox: inout Outbox, _ maskKeys: inout MaskKeys
+        _ opcode: Opcode, _ payload: UnsafeRawBufferPointer, _ outbox: inout Outbox,
+        _ maskKeys: inout MaskKeys
     ) throws(SendError) {
         guard closing.isOpen else { throw .closed }
         guard payload.count <= 125 else { throw .controlTooLong(payload.count) }

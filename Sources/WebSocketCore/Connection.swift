@@ -48,7 +48,8 @@ package struct Connection: ~Copyable {
     }
 
     package init(
-        role: Role, limits: Limits = Limits(), compression: (any MessageCompression)? = nil, isStreaming: Bool = false
+        role: Role, limits: Limits = Limits(), compression: (any MessageCompression)? = nil,
+        isStreaming: Bool = false
     ) {
         self.role = role
         self.limits = limits

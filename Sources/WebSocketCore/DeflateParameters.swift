@@ -70,7 +70,8 @@ extension DeflateOptions {
         // RFC 7692 §7.1.2.1: the answer may lower the asked-for window, not raise or omit it.
         if let asked = serverMaxWindowBits, agreed.serverMaxWindowBits > asked {
             throw HandshakeRefusal(
-                "the answer's server_max_window_bits is \(agreed.serverMaxWindowBits), more than the \(asked) asked for")
+                "the answer's server_max_window_bits is \(agreed.serverMaxWindowBits), more than the \(asked) asked for"
+            )
         }
         // RFC 7692 §7.1.2.2: a window nobody offered to have chosen.
         if given.clientMaxWindowBits != nil, !offersClientMaxWindowBits {
@@ -88,7 +89,8 @@ extension DeflateOptions {
             agreed.serverNoContextTakeover = given.serverNoContextTakeover || serverNoContextTakeover
             agreed.clientNoContextTakeover = given.clientNoContextTakeover || clientNoContextTakeover
             agreed.serverMaxWindowBits = min(given.serverMaxWindowBits ?? 15, serverMaxWindowBits ?? 15)
-            agreed.clientMaxWindowBits = given.offersClientBits
+            agreed.clientMaxWindowBits =
+                given.offersClientBits
                 ? min(given.clientMaxWindowBits ?? 15, clientMaxWindowBits ?? 15) : 15
             var answer = DeflateParameters.name
             if agreed.serverNoContextTakeover { answer += "; server_no_context_takeover" }
@@ -126,13 +128,17 @@ extension DeflateOptions {
             switch (parameter.name, parameter.value) {
             case ("server_no_context_takeover", nil): given.serverNoContextTakeover = true
             case ("client_no_context_takeover", nil): given.clientNoContextTakeover = true
-            case ("server_max_window_bits", let value?): given.serverMaxWindowBits = try bits(value, parameter.name)
+            case ("server_max_window_bits", let value?):
+                given.serverMaxWindowBits = try bits(value, parameter.name)
             case ("client_max_window_bits", let value):
                 given.offersClientBits = true
-                if value != nil || isAnswer { given.clientMaxWindowBits = try bits(value ?? "", parameter.name) }
+                if value != nil || isAnswer {
+                    given.clientMaxWindowBits = try bits(value ?? "", parameter.name)
+                }
             default:
                 let value = parameter.value.map { "=\($0)" } ?? ""
-                throw HandshakeRefusal("the parameter \(parameter.name)\(value) is unknown or has a value it cannot have")
+                throw HandshakeRefusal(
+                    "the parameter \(parameter.name)\(value) is unknown or has a value it cannot have")
             }
         }
         return given

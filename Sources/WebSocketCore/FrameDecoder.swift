@@ -50,7 +50,8 @@ struct FrameDecoder {
     @inline(__always)
     private func kind(_ first: UInt8) throws(ProtocolViolation) -> (Opcode, isCompressed: Bool) {
         guard let opcode = Opcode(rawValue: first & 0x0F) else {
-            throw ProtocolViolation("RFC 6455 §5.2", .protocolError, "the frame has the reserved opcode \(first & 0x0F)")
+            throw ProtocolViolation(
+                "RFC 6455 §5.2", .protocolError, "the frame has the reserved opcode \(first & 0x0F)")
         }
         let reserved = first & 0x70
         if reserved == 0 { return (opcode, false) }
@@ -66,7 +67,8 @@ struct FrameDecoder {
     private static func checked(_ wide: UInt64) throws(ProtocolViolation) -> Int {
         // RFC 6455 §5.2: the most significant bit of a 64-bit length is zero.
         guard let count = Int(exactly: wide) else {
-            throw ProtocolViolation("RFC 6455 §5.2", .protocolError, "the frame's 64-bit length has its top bit set")
+            throw ProtocolViolation(
+                "RFC 6455 §5.2", .protocolError, "the frame's 64-bit length has its top bit set")
         }
         if count <= 0xFFFF { throw notMinimal() }
         return count
@@ -90,6 +92,7 @@ struct FrameDecoder {
 
     private func tooLong(_ count: Int) -> ProtocolViolation {
         ProtocolViolation(
-            "RFC 6455 §10.4", .messageTooBig, "a frame of \(count) bytes is above maxFrameBytes, \(maxFrameBytes)")
+            "RFC 6455 §10.4", .messageTooBig,
+            "a frame of \(count) bytes is above maxFrameBytes, \(maxFrameBytes)")
     }
 }

@@ -1,7 +1,8 @@
 /// Writes frames into a buffer, masked there (RFC 6455 §5.2, §5.3).
 enum FrameEncoder {
     static func append(
-        _ opcode: Opcode, isFinal: Bool, isCompressed: Bool = false, payload: UnsafeRawBufferPointer, maskKey: UInt32?,
+        _ opcode: Opcode, isFinal: Bool, isCompressed: Bool = false, payload: UnsafeRawBufferPointer,
+        maskKey: UInt32?,
         to output: inout ByteBuffer
     ) {
         output.reserve(FrameHeader.maximumByteCount + payload.count)

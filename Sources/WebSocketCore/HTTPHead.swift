@@ -44,7 +44,9 @@ package struct HTTPHeadParser: Sendable {
             }
             return nil
         }
-        guard end <= maxBytes else { throw HTTPHeadError("the head is larger than maxHeadBytes, \(maxBytes)") }
+        guard end <= maxBytes else {
+            throw HTTPHeadError("the head is larger than maxHeadBytes, \(maxBytes)")
+        }
         offset += end - before
         return try parse(bytes[..<(end - 2)])
     }
@@ -57,7 +59,9 @@ package struct HTTPHeadParser: Sendable {
             if bytes[index + 3] > 0x0D {
                 // Nothing that ends here or before can be the empty line.
                 index += 4
-            } else if bytes[index] == 0x0D, bytes[index + 1] == 0x0A, bytes[index + 2] == 0x0D, bytes[index + 3] == 0x0A {
+            } else if bytes[index] == 0x0D, bytes[index + 1] == 0x0A, bytes[index + 2] == 0x0D,
+                bytes[index + 3] == 0x0A
+            {
                 return index + 4
             } else {
                 index += 1
@@ -84,7 +88,9 @@ package struct HTTPHeadParser: Sendable {
             default: index += 1
             }
         }
-        guard let first = lines.first, !first.isEmpty else { throw HTTPHeadError("the head has no first line") }
+        guard let first = lines.first, !first.isEmpty else {
+            throw HTTPHeadError("the head has no first line")
+        }
         guard lines.count - 1 <= maxFields else {
             throw HTTPHeadError("the head has more fields than maxHeadFields, \(maxFields)")
         }

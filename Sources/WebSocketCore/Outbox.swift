@@ -46,7 +46,8 @@ package struct Outbox: ~Copyable {
         maskKey: UInt32?
     ) {
         FrameEncoder.append(
-            opcode, isFinal: isFinal, isCompressed: isCompressed, payload: payload, maskKey: maskKey, to: &buffer)
+            opcode, isFinal: isFinal, isCompressed: isCompressed, payload: payload, maskKey: maskKey,
+            to: &buffer)
     }
 
     /// Puts a control frame ahead of data frames that have not been started, behind control frames put there before.

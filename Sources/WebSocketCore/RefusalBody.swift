@@ -46,7 +46,9 @@ struct RefusalBody: Sendable {
                     continue
                 }
                 let digits = line.prefix { $0 != UInt8(ascii: ";") && $0 != 0x0D && $0 != 0x20 }
-                guard let size = Int(String(decoding: digits, as: UTF8.self), radix: 16), size > 0 else { return true }
+                guard let size = Int(String(decoding: digits, as: UTF8.self), radix: 16), size > 0 else {
+                    return true
+                }
                 framing = .chunk(left: size &+ 2)
             case .chunk(let left):
                 if left <= 0 {

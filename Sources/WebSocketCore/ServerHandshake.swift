@@ -49,11 +49,14 @@ package struct ServerHandshake: Sendable {
             throw bad("the request line is not 'GET /path HTTP/1.1'")
         }
         guard parts[0] == "GET" else {
-            throw ServerRefusal(status: 405, reason: "Method Not Allowed", body: "only GET upgrades", fields: ["Allow": "GET"])
+            throw ServerRefusal(
+                status: 405, reason: "Method Not Allowed", body: "only GET upgrades", fields: ["Allow": "GET"]
+            )
         }
         let fields = head.fields
         guard fields.values("Host").count == 1 else { throw bad("the request needs one Host") }
-        guard fields.list("Upgrade", contains: "websocket"), fields.list("Connection", contains: "Upgrade") else {
+        guard fields.list("Upgrade", contains: "websocket"), fields.list("Connection", contains: "Upgrade")
+        else {
             throw ServerRefusal(
                 status: 426, reason: "Upgrade Required", body: "this is a WebSocket endpoint",
                 fields: ["Upgrade": "websocket", "Connection": "Upgrade"])
@@ -69,13 +72,18 @@ package struct ServerHandshake: Sendable {
             throw bad("Sec-WebSocket-Key is not 16 bytes in base64")
         }
         let extensions = fields.values("Sec-WebSocket-Extensions").joined(separator: ", ")
-        guard let list = ExtensionList(extensions) else { throw bad("Sec-WebSocket-Extensions cannot be read") }
+        guard let list = ExtensionList(extensions) else {
+            throw bad("Sec-WebSocket-Extensions cannot be read")
+        }
         let subprotocols = fields.values("Sec-WebSocket-Protocol").flatMap { value in
             value.split(separator: ",").map { $0.trimmingWhitespace() }
         }
-        guard subprotocols.allSatisfy(HTTPGrammar.isToken) else { throw bad("Sec-WebSocket-Protocol cannot be read") }
+        guard subprotocols.allSatisfy(HTTPGrammar.isToken) else {
+            throw bad("Sec-WebSocket-Protocol cannot be read")
+        }
         return Request(
-            target: String(parts[1]), fields: fields, subprotocols: subprotocols, key: keys[0], extensions: list)
+            target: String(parts[1]), fields: fields, subprotocols: subprotocols, key: keys[0],
+            extensions: list)
     }
 
     private static func bad(_ sentence: String) -> ServerRefusal {
@@ -86,7 +94,8 @@ package struct ServerHandshake: Sendable {
     ///
     /// - Throws: `HandshakeMisuse` for a subprotocol the client did not offer, or a field that cannot be set.
     package static func accept(
-        _ request: Request, subprotocol: String? = nil, deflate: DeflateOptions? = nil, fields: HTTPFields = [:]
+        _ request: Request, subprotocol: String? = nil, deflate: DeflateOptions? = nil,
+        fields: HTTPFields = [:]
     ) throws(HandshakeMisuse) -> Acceptance {
         var lines = [
             "HTTP/1.1 101 Switching Protocols", "Upgrade: websocket", "Connection: Upgrade",

@@ -75,7 +75,9 @@ package struct UTF8Validator: Sendable {
             index &+= 16
         }
         if count &- index >= 8 {
-            if base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 { index &+= 8 }
+            if base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0 {
+                index &+= 8
+            }
         }
         while index < count, base.load(fromByteOffset: index, as: UInt8.self) < 0x80 { index &+= 1 }
         return index

@@ -41,7 +41,9 @@ final class Deflater {
                     stream.pointee.avail_out = UInt32(room.count)
                     // Z_BUF_ERROR only says that there was nothing to do.
                     let result = deflate(stream, flush)
-                    guard result == Z_OK || result == Z_BUF_ERROR else { throw .corrupt("deflate: \(result)") }
+                    guard result == Z_OK || result == Z_BUF_ERROR else {
+                        throw .corrupt("deflate: \(result)")
+                    }
                     return room.count - Int(stream.pointee.avail_out)
                 }
                 isFull = stream.pointee.avail_out == 0

@@ -70,7 +70,9 @@ final class Inflater {
         switch result {
         case Z_OK, Z_BUF_ERROR:
             // No progress with input left would go on for ever.
-            if made == 0, before == stream.pointee.avail_in, before > 0 { throw .corrupt("the data does not go on") }
+            if made == 0, before == stream.pointee.avail_in, before > 0 {
+                throw .corrupt("the data does not go on")
+            }
         case Z_STREAM_END:
             // RFC 7692 §7.2.3.4: a final block may end a message, and blocks may follow it. The window stays.
             guard inflateResetKeep(stream) == Z_OK else { throw .outOfMemory }
