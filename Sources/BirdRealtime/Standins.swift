@@ -1,10 +1,4 @@
-// Until the lower modules are merged.
-public struct TLSOptions: Sendable {
-    public enum Trust: Sendable { case system, file(String), directory(String), pem(String) }
-    public var trust = Trust.system
-    public init() {}
-}
-public struct DeflateOptions: Sendable { public init() {} }
+// Until WebSocketClient is merged.
 extension EngineParts {
     static func connector(_ endpoint: Endpoint?, _ options: BirdRealtimeOptions) -> any SocketConnector {
         NoConnector()

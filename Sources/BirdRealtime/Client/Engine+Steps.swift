@@ -35,7 +35,7 @@ extension Engine {
             .pingRoundTrip, .ignoredMessage:
             announce(action)
         case .subscriptionSucceeded, .subscriptionFailed, .subscriptionLost, .connectionCount, .memberAdded,
-            .memberUpdated, .rosterReplaced, .memberRemoved, .sharedSecret, .watchlist:
+            .memberUpdated, .rosterReplaced, .memberRemoved, .sharedSecret, .secretRenewalFailed, .watchlist:
             announceOnChannel(action, lease)
         }
     }

@@ -1,4 +1,6 @@
 public import RealtimeCore
+public import SystemTLS
+public import WebSocketCore
 
 /// What a client is told before it starts. Times are in seconds.
 ///
