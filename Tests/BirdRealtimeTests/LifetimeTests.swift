@@ -73,10 +73,11 @@ import Testing
             bench.settle()
             holder.bird = bench.bird
             trace = Trace(bench.bird, channel)
-            queue.sync {
-                for number in 1...5 { socket.publishes("e", on: "c", "\(number)") }
-            }
+            queue.suspend()
+            for number in 1...5 { socket.publishes("e", on: "c", "\(number)") }
         }
+        // From here on the holder has the only reference.
+        queue.resume()
         await until { trace.isFreed }
         #expect(heard.all == ["1"])
         #expect(sockets.last.closing != nil)
