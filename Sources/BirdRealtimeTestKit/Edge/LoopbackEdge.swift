@@ -141,7 +141,7 @@ public final class LoopbackEdge: Sendable {
     }
 
     /// Plans the next connections that have no plan of their own; calls add up, the first one comes first.
-    public func planNext(_ count: Int = 1, _ plan: ConnectionPlan) {
+    public func planNext(_ plan: ConnectionPlan, count: Int = 1) {
         script.append(plan, count)
     }
 
@@ -152,7 +152,7 @@ public final class LoopbackEdge: Sendable {
 
     /// Refuses the next connections.
     public func refuseNext(_ count: Int = 1, with refusal: Refusal) {
-        planNext(count, .refuse(refusal))
+        planNext(.refuse(refusal), count: count)
     }
 
     /// Does something to open connections, now, and returns to how many.
