@@ -13,7 +13,7 @@ actor EdgeServer {
     }
 
     /// One thread for all edges of the process; it never stops, so that late calls find an executor.
-    private static let loop = EventLoop(name: "loopback-edge")
+    static let loop = EventLoop(name: "loopback-edge")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
 
