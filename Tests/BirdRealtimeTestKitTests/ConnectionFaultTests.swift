@@ -98,6 +98,19 @@ struct ConnectionFaultTests {
         }
     }
 
+    @Test("subscriptions stay without an answer")
+    func ignoredSubscriptions() async throws {
+        try await withEdge { edge in
+            edge.planNext(.afterHandshake(.ignoreSubscriptions))
+            let client = try await RawClient.established(edge)
+            try await client.send(#"{"event":"bird:subscribe","data":{"channel":"news"}}"#)
+            try await client.send(#"{"event":"bird:ping","data":{}}"#)
+            #expect(try await client.text() == EdgeFrame.pong)
+            #expect(edge.log.received("bird:subscribe", channel: "news").count == 1)
+            #expect(await edge.connections().map(\.channels) == [[]])
+        }
+    }
+
     @Test("the handshake event can be missing, held, repeated and something else")
     func handshakeEvents() async throws {
         try await withEdge { edge in

@@ -81,6 +81,28 @@ struct LoopbackEdgeTests {
         }
     }
 
+    @Test("the entries are a sequence that ends with the edge")
+    func entries() async throws {
+        let edge = LoopbackEdge()
+        try await edge.start()
+        let reader = Task {
+            var lines: [String] = []
+            for try await entry in edge.entries { lines.append(entry.description) }
+            return lines
+        }
+        let client = try await RawClient.established(edge)
+        try await client.send(opcode: 9, [1, 2])
+        _ = try await client.frame()
+        await edge.stop()
+        let lines = try await reader.value
+        #expect(
+            lines == [
+                "#1 accepted", "#1 upgraded: /app/loopback-key?protocol=7", lines[2],
+                "#1 ← ping of 2 bytes", "#1 → pong of 2 bytes", "#1 ended: dropped",
+            ])
+        #expect(lines[2].hasPrefix(#"#1 → {"event":"bird:connection_established""#))
+    }
+
     @Test("the log keeps the newest entries")
     func bounded() {
         let book = LogBook(limit: 8)

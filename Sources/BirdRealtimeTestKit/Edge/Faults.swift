@@ -15,6 +15,8 @@ extension LoopbackEdge {
         case resume
         /// Answers neither `bird:ping` nor WebSocket pings from here on.
         case ignorePings
+        /// Takes `bird:subscribe` without a word from here on; nothing is subscribed.
+        case ignoreSubscriptions
         /// Puts bytes onto the stream as they are, between two frames.
         case bytes([UInt8])
         /// A text frame with any content.

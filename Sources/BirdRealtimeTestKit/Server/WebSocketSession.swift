@@ -217,7 +217,9 @@ final class WebSocketSession: EdgeStreamOwner {
         case .resume: stream.hold(false)
         case .ignorePings:
             ignoresPings = true
-            server?.assumeIsolated { [number] in $0.ignorePings(number) }
+            server?.assumeIsolated { [number] in $0.ignore("bird:ping", from: number) }
+        case .ignoreSubscriptions:
+            server?.assumeIsolated { [number] in $0.ignore("bird:subscribe", from: number) }
         case .bytes(let bytes): stream.send(bytes)
         case .text(let text): send(text)
         case .error(let code, let message): send(EdgeFrame.error(code: code, message: message))
