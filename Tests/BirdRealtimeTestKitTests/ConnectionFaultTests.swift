@@ -111,6 +111,20 @@ struct ConnectionFaultTests {
         }
     }
 
+    @Test("a close frame without an answer, on a socket that stays open")
+    func ignoredClose() async throws {
+        try await withEdge { edge in
+            let client = try await RawClient.established(edge)
+            await edge.inject(.ignoreClose)
+            try await client.send(close: 1000)
+            try await edge.waitFor { $0.controlFrames(.received) == [.close(code: 1000, reason: "")] }
+            #expect(await edge.inject(.bytes([0x81, 1, 0x61])) == 1)
+            #expect(try await client.text() == "a")
+            await client.finish()
+            #expect(try await edge.waitForValue { $0.end(ofConnection: 1) } == .endOfStream)
+        }
+    }
+
     @Test("the handshake event can be missing, held, repeated and something else")
     func handshakeEvents() async throws {
         try await withEdge { edge in
@@ -126,9 +140,13 @@ struct ConnectionFaultTests {
             #expect(await edge.releaseHandshakes() == 1)
             #expect(try await held.event().data?.contains("2.2") == true)
 
+            edge.planNext(.handshake(.late(.milliseconds(1))))
+            let late = try await RawClient.open(edge)
+            #expect(try await late.event().data?.contains("3.3") == true)
+
             edge.planNext(.handshake(.repeated(3)))
             let repeated = try await RawClient.open(edge)
-            for _ in 0..<3 { #expect(try await repeated.event().data?.contains("3.3") == true) }
+            for _ in 0..<3 { #expect(try await repeated.event().data?.contains("4.4") == true) }
 
             edge.planNext(.handshake(.text("no json")))
             let malformed = try await RawClient.open(edge)

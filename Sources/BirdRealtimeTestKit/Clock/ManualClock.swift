@@ -10,15 +10,15 @@ internal import SystemIO
 /// var options = edge.options()
 /// options.clock = clock
 /// let client = BirdRealtime(options: options)
+/// client.onConnectingIn { seconds in clock.advance(by: .seconds(seconds)) }
 /// try await edge.waitFor { $0.upgradedConnections == 1 }
 /// await edge.inject(.reset)
-/// try await clock.advanceToNextTimer()
 /// try await edge.waitFor { $0.upgradedConnections == 2 }
 /// ```
 ///
-/// A client arms its timers on its own thread, a moment after what caused them. So wait for the timer that is meant
-/// (``advanceToNextTimer(timeout:)``, ``waitForTimers(timeout:_:)``) before moving the clock by a fixed amount. All
-/// members may be called from any thread.
+/// A client arms its timers on its own thread, a moment after what caused them. So move the clock when the client has
+/// told what it waits for, as above, or wait for the timer that is meant with ``waitForTimers(timeout:_:)``. All members
+/// may be called from any thread.
 public final class ManualClock: RealtimeClock {
     private struct Timer {
         var deadline: Duration

@@ -141,6 +141,10 @@ actor EdgeServer {
         case .normal: session.send(handshake)
         case .missing: break
         case .held: heldHandshakes.append(number)
+        case .late(let wait):
+            Self.loop.schedule(at: .now.advanced(by: wait)) { [weak self] in
+                self?.assumeIsolated { $0.sessions[number]?.send(handshake) }
+            }
         case .repeated(let count): for _ in 0..<max(0, count) { session.send(handshake) }
         case .text(let text): session.send(text)
         }

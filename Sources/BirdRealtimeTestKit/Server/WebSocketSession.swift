@@ -27,6 +27,7 @@ final class WebSocketSession: EdgeStreamOwner {
     private var outbox = Outbox()
     private var maskKeys = MaskKeys(count: 1) { _ in }  // a server masks nothing (RFC 6455 §5.1)
     private var ignoresPings = false
+    private var ignoresClose = false
     private var sentClose: UInt16?
     private var end: LoopbackEdge.End?
 
@@ -177,6 +178,7 @@ final class WebSocketSession: EdgeStreamOwner {
 
     private func closed(_ code: UInt16?, _ reason: String) {
         log(.received, .close(code: code, reason: reason))
+        if ignoresClose { return outbox.removeAll() }
         // The connection answered, except a close frame that went past it; that one was the first and the only one.
         if phase == .open { log(.sent, .close(code: code, reason: "")) } else { outbox.removeAll() }
         let answered = phase == .closing ? sentClose : code
@@ -218,6 +220,7 @@ final class WebSocketSession: EdgeStreamOwner {
         case .ignorePings:
             ignoresPings = true
             server?.assumeIsolated { [number] in $0.ignore("bird:ping", from: number) }
+        case .ignoreClose: ignoresClose = true
         case .ignoreSubscriptions:
             server?.assumeIsolated { [number] in $0.ignore("bird:subscribe", from: number) }
         case .bytes(let bytes): stream.send(bytes)
