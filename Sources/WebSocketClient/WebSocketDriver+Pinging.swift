@@ -77,9 +77,6 @@ struct SendWaiters {
     private var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
     private var cancelled: Set<UInt64> = []
     private var last: UInt64 = 0
-    var hasActive = false
-
-    var isEmpty: Bool { waiting.isEmpty }
 
     mutating func newNumber() -> UInt64 {
         last &+= 1

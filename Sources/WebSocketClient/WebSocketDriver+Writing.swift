@@ -1,3 +1,4 @@
+import Synchronization
 import SystemIO
 import WebSocketCore
 
@@ -105,7 +106,7 @@ extension WebSocketDriver {
             isCongested = false
             if case .open = phase { handler?.writable(WebSocketHandle(driver: self)) }
         }
-        if activeWriter == nil || waiters.hasActive { waiters.wakeAll() }
+        waiters.wakeAll()
     }
 
     private func publishBacklog() {

@@ -44,6 +44,8 @@ actor WebSocketDriver {
     var waiters = SendWaiters()
     var activeWriter: UInt64?
     var isCongested = false
+    /// The outbox's part of `backlog`.
+    var publishedCount = 0
 
     /// Bytes that wait to be written or to be posted to the loop, for senders on other threads.
     nonisolated let backlog = Atomic<Int>(0)
@@ -77,14 +79,13 @@ actor WebSocketDriver {
         }
     }
 
-    /// Begins to watch a transport whose opening handshake is complete.
+    /// Begins to watch the transport, whose opening handshake is complete.
     func open(
-        _ transport: consuming Transport, deflate: DeflateParameters?, _ agreement: WebSocketAgreement,
+        deflate: DeflateParameters?, _ agreement: WebSocketAgreement,
         glued: UnsafeRawBufferPointer
     ) {
         wire = Wire(role: role, settings: settings, deflate: deflate)
-        let descriptor = transport.rawValue
-        self.transport = transport
+        guard let descriptor = transport?.rawValue else { return }
         phase = .open
         isOpen.store(true, ordering: .releasing)
         do throws(SystemError) {
@@ -112,7 +113,7 @@ actor WebSocketDriver {
         loop.change(watch, wanted)
     }
 
-    func schedule(after delay: Duration, _ body: @escaping (isolated WebSocketDriver) -> Void) -> TimerID {
+    func schedule(after delay: Duration, _ body: @escaping @Sendable (isolated WebSocketDriver) -> Void) -> TimerID {
         loop.schedule(at: BootInstant.now.advanced(by: delay)) { [weak self] in
             self?.assumeIsolated { driver in body(driver) }
         }

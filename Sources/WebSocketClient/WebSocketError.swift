@@ -1,5 +1,5 @@
 public import SystemIO
-public import SystemTLS
+import SystemTLS
 public import WebSocketCore
 
 /// Why a connection did not come about, or ended other than by a closing handshake.

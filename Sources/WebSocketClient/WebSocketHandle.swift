@@ -16,6 +16,8 @@ public struct WebSocketHandle: Sendable {
         case congested
         /// The connection is not open, or no longer.
         case closed
+        /// A text that is not UTF-8, or a message that cannot be compressed; nothing was sent.
+        case invalid
     }
 
     /// Connects, and tells `handler` of all that follows.
@@ -33,7 +35,7 @@ public struct WebSocketHandle: Sendable {
         send(.text, Array(text.utf8))
     }
 
-    /// Sends a message. Text that is not UTF-8 is a mistake that ends in `closed` and changes nothing.
+    /// Sends a message. Text that is not UTF-8 is `invalid`.
     @discardableResult
     public func send(_ kind: MessageKind, _ bytes: [UInt8]) -> SendResult {
         driver.send(kind, bytes)

@@ -1,6 +1,4 @@
 public import WebSocketCore
-package import SystemIO
-package import SystemTLS
 
 /// A WebSocket server on the event loop: the server role of the same code, for tests and small services.
 public final class WebSocketListener: Sendable {

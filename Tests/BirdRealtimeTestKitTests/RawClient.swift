@@ -1,5 +1,6 @@
 import RealtimeCore
 import SystemIO
+import SystemTLS
 
 @testable import BirdRealtimeTestKit
 
@@ -15,17 +16,53 @@ actor RawClient {
 
     struct Ended: Error {}
 
-    private let socket: TCPSocket
+    private var socket: TCPSocket?
+    private var tls: TLSStream?
+    private let descriptor: Int32
     private var buffer: [UInt8] = []
+
+    /// The end is clean: TLS ended with close_notify.
+    private(set) var isEndClean = false
 
     init(port: UInt16, host: String = "127.0.0.1") async throws {
         let address: SocketAddress = host == "::1" ? .loopback6(port: port) : .loopback(port: port)
-        socket = try await connectTCP(to: [address])
+        let socket = try await connectTCP(to: [address])
+        descriptor = socket.rawValue
+        self.socket = consume socket
+        tls = nil
+    }
+
+    /// With TLS, the server verified.
+    init(port: UInt16, host: String, trusting authorityPEM: String) async throws {
+        let address: SocketAddress = host == "::1" ? .loopback6(port: port) : .loopback(port: port)
+        let socket = try await connectTCP(to: [address])
+        descriptor = socket.rawValue
+        var options = TLSOptions()
+        options.trust = .pem(authorityPEM)
+        tls = try TLSStream(client: TLSContext.client(options), socket: socket, host: host)
+        while case .wants(let interest) = try tls?.handshake() {
+            _ = try await EventLoop.shared.waitUntilReady(descriptor, interest)
+        }
+    }
+
+    private func write(_ bytes: UnsafeRawBufferPointer) throws -> WriteOutcome {
+        if let outcome = try socket?.write(bytes) { return outcome }
+        return try tls?.write(bytes) ?? .bytes(bytes.count)
+    }
+
+    private func read(into buffer: UnsafeMutableRawBufferPointer) throws -> ReadOutcome {
+        if let outcome = try socket?.read(into: buffer) { return outcome }
+        return try tls?.read(into: buffer) ?? .end(isClean: false)
     }
 
     /// Connected, upgraded, with the 101 taken from the stream.
     static func open(_ edge: LoopbackEdge, target: String? = nil) async throws -> RawClient {
-        let client = try await RawClient(port: edge.port, host: edge.host)
+        let client =
+            if let authority = edge.certificateAuthorityPEM {
+                try await RawClient(port: edge.port, host: edge.host, trusting: authority)
+            } else {
+                try await RawClient(port: edge.port, host: edge.host)
+            }
         let head = try await client.upgrade(target: target ?? "/app/\(edge.appKey)?protocol=7")
         guard head.hasPrefix("HTTP/1.1 101 ") else { throw Ended() }
         return client
@@ -43,11 +80,11 @@ actor RawClient {
     func send(bytes: [UInt8]) async throws {
         var rest = bytes[...]
         while !rest.isEmpty {
-            let outcome = try rest.withUnsafeBytes { try socket.write($0) }
+            let outcome = try rest.withUnsafeBytes { try write($0) }
             switch outcome {
             case .bytes(let count): rest = rest.dropFirst(count)
             case .wouldBlock(let interest):
-                _ = try await EventLoop.shared.waitUntilReady(socket.rawValue, interest)
+                _ = try await EventLoop.shared.waitUntilReady(descriptor, interest)
             }
         }
     }
@@ -71,7 +108,10 @@ actor RawClient {
         try await send(opcode: 8, [UInt8(code >> 8), UInt8(code & 0xFF)])
     }
 
-    func finish() { socket.shutdownWrite() }
+    func finish() {
+        socket?.shutdownWrite()
+        tls?.shutdownWrite()
+    }
 
     // MARK: In
 
@@ -79,14 +119,16 @@ actor RawClient {
     private func readMore() async throws -> Bool {
         var chunk = [UInt8](repeating: 0, count: 4096)
         while true {
-            let outcome = try chunk.withUnsafeMutableBytes { try socket.read(into: $0) }
+            let outcome = try chunk.withUnsafeMutableBytes { try read(into: $0) }
             switch outcome {
             case .bytes(let count):
                 buffer += chunk[..<count]
                 return true
-            case .end: return false
+            case .end(let isClean):
+                isEndClean = isClean
+                return false
             case .wouldBlock(let interest):
-                _ = try await EventLoop.shared.waitUntilReady(socket.rawValue, interest)
+                _ = try await EventLoop.shared.waitUntilReady(descriptor, interest)
             }
         }
     }

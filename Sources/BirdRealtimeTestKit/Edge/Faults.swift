@@ -15,6 +15,10 @@ extension LoopbackEdge {
         case resume
         /// Answers neither `bird:ping` nor WebSocket pings from here on.
         case ignorePings
+        /// Neither answers the client's close frame nor closes the socket because of it.
+        case ignoreClose
+        /// Takes `bird:subscribe` without a word from here on; nothing is subscribed.
+        case ignoreSubscriptions
         /// Puts bytes onto the stream as they are, between two frames.
         case bytes([UInt8])
         /// A text frame with any content.
@@ -95,6 +99,8 @@ extension LoopbackEdge {
         case missing
         /// Sent when ``LoopbackEdge/releaseHandshakes()`` is called.
         case held
+        /// Sent after a while.
+        case late(Duration)
         /// Sent so many times.
         case repeated(Int)
         /// This text is sent in its place.

@@ -52,17 +52,15 @@ extension LoopbackEdge {
     /// A message, with what its envelope says.
     public struct Message: Sendable, Hashable {
         /// Which connection carried it.
-        public var connection: Int
+        public let connection: Int
         /// Which way it went.
-        public var direction: Direction
+        public let direction: Direction
         /// The whole text.
-        public var text: String
+        public let text: String
         /// The event's name; nil for a text that is not of the dialect.
-        public var event: String?
+        public let event: String?
         /// The channel, from the envelope or, in `bird:subscribe` and `bird:unsubscribe`, from the data.
-        public var channel: String?
-        /// The JSON text of the data, a string that holds JSON resolved to what it holds; nil without data.
-        public var data: String?
+        public let channel: String?
     }
 
     /// A control frame (RFC 6455 §5.5).
@@ -186,14 +184,25 @@ extension LoopbackEdge.Message {
         self.connection = connection
         self.direction = direction
         self.text = text
-        guard let envelope = JSONValue(parsing: Array(text.utf8)) else { return }
-        event = envelope["event"]?.string
-        guard let payload = envelope["data"] else {
-            channel = envelope["channel"]?.string
+        let bytes = Array(text.utf8)
+        guard let envelope = try? Envelope(scanning: bytes.span.bytes) else {
+            event = nil
+            channel = nil
             return
         }
-        let inner = payload.string.flatMap { JSONValue(parsing: Array($0.utf8)) } ?? payload
-        channel = envelope["channel"]?.string ?? inner["channel"]?.string
-        data = String(decoding: inner.text, as: UTF8.self)
+        let event = envelope.event.string(in: bytes.span.bytes)
+        let isAboutChannel = event == "bird:subscribe" || event == "bird:unsubscribe"
+        self.event = event
+        channel =
+            envelope.channel?.string(in: bytes.span.bytes)
+            ?? (isAboutChannel ? JSONValue(parsing: bytes)?["data"]?["channel"]?.string : nil)
+    }
+
+    /// The JSON text of the data, a string that holds JSON resolved to what it holds; nil without data. Parsed at each
+    /// call.
+    public var data: String? {
+        guard let data = JSONValue(parsing: Array(text.utf8))?["data"] else { return nil }
+        let inner = data.string.flatMap { JSONValue(parsing: Array($0.utf8)) } ?? data
+        return String(decoding: inner.text, as: UTF8.self)
     }
 }

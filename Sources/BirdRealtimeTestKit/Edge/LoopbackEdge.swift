@@ -141,7 +141,7 @@ public final class LoopbackEdge: Sendable {
     }
 
     /// Plans the next connections that have no plan of their own; calls add up, the first one comes first.
-    public func planNext(_ count: Int = 1, _ plan: ConnectionPlan) {
+    public func planNext(_ plan: ConnectionPlan, count: Int = 1) {
         script.append(plan, count)
     }
 
@@ -152,7 +152,7 @@ public final class LoopbackEdge: Sendable {
 
     /// Refuses the next connections.
     public func refuseNext(_ count: Int = 1, with refusal: Refusal) {
-        planNext(count, .refuse(refusal))
+        planNext(.refuse(refusal), count: count)
     }
 
     /// Does something to open connections, now, and returns to how many.
@@ -197,18 +197,8 @@ public final class LoopbackEdge: Sendable {
     public func waitForValue<Result: Sendable>(
         timeout: Duration = .seconds(60), _ search: @Sendable (Log) throws -> Result?
     ) async throws -> Result {
-        // The group's second child only ends a wait that would never end.
-        try await withoutActuallyEscaping(search) { search in
-            try await withThrowingTaskGroup(of: Result.self) { group in
-                group.addTask { [book] in try await book.first(search) }
-                group.addTask { [book] in
-                    try await Task.sleep(for: timeout)
-                    throw WaitError.timedOut(book.log)
-                }
-                defer { group.cancelAll() }
-                guard let result = try await group.next() else { throw CancellationError() }
-                return result
-            }
+        try await withLimit(timeout, otherwise: { [book] in WaitError.timedOut(book.log) }) { [book] in
+            try await book.first(search)
         }
     }
 

@@ -2,7 +2,8 @@
 final class BackendSession: EdgeStreamOwner {
     let number: Int
     let stream: EdgeStream
-    private unowned let server: EdgeServer
+    /// nil while the server tears down in its deinit.
+    private weak var server: EdgeServer?
     private var parser = HTTPRequestParser()
     private var isAnswering = false
     private var keepsAlive = true
@@ -21,7 +22,7 @@ final class BackendSession: EdgeStreamOwner {
     }
 
     func streamEnded(_ end: EdgeStream.End) {
-        server.assumeIsolated { [number] in $0.backendEnded(number) }
+        server?.assumeIsolated { [number] in $0.backendEnded(number) }
     }
 
     /// Answers the current request and takes the next one.
@@ -46,7 +47,7 @@ final class BackendSession: EdgeStreamOwner {
             guard let request = try parser.next() else { return }
             isAnswering = true
             keepsAlive = request.keepsAlive
-            server.assumeIsolated { [number] in $0.backendReceived(request, from: number) }
+            server?.assumeIsolated { [number] in $0.backendReceived(request, from: number) }
         } catch {
             stream.send(HTTPAnswer.text(error.status, error.message).bytes(closes: true))
             stream.whenDrained { [stream] in stream.close() }

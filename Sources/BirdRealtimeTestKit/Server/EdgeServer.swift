@@ -1,3 +1,4 @@
+internal import RealtimeCore
 internal import SystemIO
 internal import SystemTLS
 internal import WebSocketCore
@@ -13,25 +14,26 @@ actor EdgeServer {
     }
 
     /// One thread for all edges of the process; it never stops, so that late calls find an executor.
-    private static let loop = EventLoop(name: "loopback-edge")
+    static let loop = EventLoop(name: "loopback-edge")
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
 
     private let configuration: LoopbackEdge.Configuration
-    private let book: LogBook
-    private let script: FaultScript
+    let book: LogBook
+    let script: FaultScript
     private var machine: EdgeMachine
-    private let backend: AuthBackend
-    private var security: EdgeSecurity?
+    let backend: AuthBackend
+    var security: EdgeSecurity?
     private var webSocketPort: Acceptor?
-    private var backendPort: Acceptor?
+    var backendPort: Acceptor?
     private var sessions: [Int: WebSocketSession] = [:]
-    private var backendSessions: [Int: BackendSession] = [:]
+    var backendSessions: [Int: BackendSession] = [:]
     private var accepted = 0
-    private var backendAccepted = 0
+    var backendAccepted = 0
     private var heldHandshakes: [Int] = []
-    private var heldAuth: [(session: Int, request: LoopbackEdge.AuthRequest)] = []
-    private var ignoringPings: Set<Int> = []
+    var heldAuth: [(session: Int, request: LoopbackEdge.AuthRequest)] = []
+    /// What is not answered, by connection.
+    private var ignored: [Int: Set<String>] = [:]
 
     init(_ configuration: LoopbackEdge.Configuration, book: LogBook, script: FaultScript) {
         self.configuration = configuration
@@ -139,6 +141,10 @@ actor EdgeServer {
         case .normal: session.send(handshake)
         case .missing: break
         case .held: heldHandshakes.append(number)
+        case .late(let wait):
+            Self.loop.schedule(at: .now.advanced(by: wait)) { [weak self] in
+                self?.assumeIsolated { $0.sessions[number]?.send(handshake) }
+            }
         case .repeated(let count): for _ in 0..<max(0, count) { session.send(handshake) }
         case .text(let text): session.send(text)
         }
@@ -147,14 +153,18 @@ actor EdgeServer {
     }
 
     func sessionReceived(_ bytes: [UInt8], isText: Bool, from number: Int) {
-        var actions =
-            isText ? machine.received(bytes, from: number) : machine.receivedBinary(from: number)
-        if ignoringPings.contains(number) { actions.removeAll { $0 == .send(EdgeFrame.pong, to: number) } }
-        perform(actions)
+        guard isText else { return perform(machine.receivedBinary(from: number)) }
+        if let ignored = ignored[number], let event = JSONValue(parsing: bytes)?["event"]?.string,
+            ignored.contains(event)
+        {
+            return
+        }
+        perform(machine.received(bytes, from: number))
     }
 
-    func ignorePings(_ number: Int) {
-        ignoringPings.insert(number)
+    /// From here on the event is logged and nothing else.
+    func ignore(_ event: String, from number: Int) {
+        ignored[number, default: []].insert(event)
     }
 
     /// A close frame passed: nothing more is for this client, and the others hear that it left.
@@ -164,7 +174,7 @@ actor EdgeServer {
 
     func sessionEnded(_ number: Int) {
         sessions[number] = nil
-        ignoringPings.remove(number)
+        ignored[number] = nil
         heldHandshakes.removeAll { $0 == number }
         perform(machine.closed(number))
     }
@@ -218,96 +228,6 @@ actor EdgeServer {
         let numbers = exchange(&heldHandshakes, with: [])
         for number in numbers { sessions[number]?.send(machine.handshake(number)) }
         return numbers.count
-    }
-
-    // MARK: The auth backend
-
-    private func acceptBackend() {
-        while let socket = backendPort?.accept() {
-            backendAccepted += 1
-            do {
-                let stream = try EdgeStream(socket, tls: security?.context, loop: Self.loop)
-                let session = BackendSession(backendAccepted, stream, self)
-                stream.owner = session
-                backendSessions[backendAccepted] = session
-                try stream.start()
-            } catch {
-                backendSessions[backendAccepted] = nil
-            }
-        }
-    }
-
-    func backendEnded(_ number: Int) {
-        backendSessions[number] = nil
-        let gone = heldAuth.filter { $0.session == number }
-        heldAuth.removeAll { $0.session == number }
-        for held in gone { log(held.request, status: 0) }
-    }
-
-    func backendReceived(_ request: HTTPRequest, from number: Int) {
-        switch AuthBackend.task(of: request) {
-        case .refuse(let answer): backendSessions[number]?.answer(answer)
-        case .publish(let publication):
-            let receivers: Int
-            switch publication.receiver {
-            case .channel(let channel):
-                receivers = publish(
-                    channel: channel, event: publication.event, data: publication.data,
-                    except: publication.exceptConnectionID)
-            case .member(let member):
-                receivers = publish(toMember: member, event: publication.event, data: publication.data)
-            }
-            backendSessions[number]?.answer(.json(#"{"receivers":\#(receivers)}"#))
-        case .authorize(let request):
-            book.write(.authRequested(request))
-            authorize(request, number, script.authFault(forChannel: request.channel))
-        }
-    }
-
-    private func authorize(
-        _ request: LoopbackEdge.AuthRequest, _ number: Int, _ fault: LoopbackEdge.AuthFault?
-    ) {
-        guard let session = backendSessions[number] else { return log(request, status: 0) }
-        switch fault {
-        case nil: answer(request, number, backend.answer(to: request))
-        case .status(let status, let type, let body):
-            let headers = [(name: "content-type", value: type)]
-            answer(request, number, HTTPAnswer(status: status, headers: headers, body: body))
-        case .html:
-            let headers = [(name: "content-type", value: "text/html")]
-            let page = "<!doctype html><title>Log in</title><form>Log in</form>"
-            answer(request, number, HTTPAnswer(status: 200, headers: headers, body: page))
-        case .held: heldAuth.append((number, request))
-        case .slow(let wait):
-            Self.loop.schedule(at: .now.advanced(by: wait)) { [weak self] in
-                self?.assumeIsolated { $0.authorize(request, number, nil) }
-            }
-        case .reset:
-            log(request, status: 0)
-            session.stream.reset()
-        case .truncated:
-            let whole = backend.answer(to: request)
-            log(request, status: whole.status, "truncated")
-            session.truncate(whole)
-        case .wrongSignature: answer(request, number, backend.answer(to: request, forged: true))
-        case .missingAuth: answer(request, number, .json(#"{"message":"nothing signed here"}"#))
-        }
-    }
-
-    func releaseAuth() -> Int {
-        let held = exchange(&heldAuth, with: [])
-        for (number, request) in held { authorize(request, number, nil) }
-        return held.count
-    }
-
-    /// Logged first: who waits for the log and then acts finds the answer on its way.
-    private func answer(_ request: LoopbackEdge.AuthRequest, _ number: Int, _ answer: HTTPAnswer) {
-        log(request, status: answer.status, answer.body)
-        backendSessions[number]?.answer(answer)
-    }
-
-    private func log(_ request: LoopbackEdge.AuthRequest, status: Int, _ answer: String = "") {
-        book.write(.auth(LoopbackEdge.AuthExchange(request: request, status: status, answer: answer)))
     }
 }
 

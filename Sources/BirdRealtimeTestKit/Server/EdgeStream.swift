@@ -37,6 +37,7 @@ final class EdgeStream: ReadinessHandler {
     private var sent = 0
     private var timer: TimerID?
     private var blockedOn: Interest = []
+    private var watched: Interest = .read
     private var isHeld = false
     private var isGlued = false
     private var onDrained: (() -> Void)?
@@ -226,7 +227,12 @@ final class EdgeStream: ReadinessHandler {
 
     private func updateInterest() {
         guard let watch, phase != .ended else { return }
-        if phase == .securing { return loop.change(watch, blockedOn.isEmpty ? .read : blockedOn) }
-        loop.change(watch, isHeld ? [] : blockedOn.union(.read))
+        let wanted: Interest =
+            if phase == .securing { blockedOn.isEmpty ? .read : blockedOn } else if isHeld { [] } else {
+                blockedOn.union(.read)
+            }
+        guard wanted != watched else { return }
+        watched = wanted
+        loop.change(watch, wanted)
     }
 }

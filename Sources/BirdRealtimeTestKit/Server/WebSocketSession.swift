@@ -18,7 +18,8 @@ final class WebSocketSession: EdgeStreamOwner {
     let number: Int
     let stream: EdgeStream
     let plan: LoopbackEdge.ConnectionPlan
-    private unowned let server: EdgeServer
+    /// nil while the server tears down in its deinit.
+    private weak var server: EdgeServer?
     private let book: LogBook
     private var phase = Phase.opening
     private var handshake: ServerHandshake
@@ -26,6 +27,7 @@ final class WebSocketSession: EdgeStreamOwner {
     private var outbox = Outbox()
     private var maskKeys = MaskKeys(count: 1) { _ in }  // a server masks nothing (RFC 6455 §5.1)
     private var ignoresPings = false
+    private var ignoresClose = false
     private var sentClose: UInt16?
     private var end: LoopbackEdge.End?
 
@@ -71,7 +73,7 @@ final class WebSocketSession: EdgeStreamOwner {
             case .local: .dropped
             }
         book.write(.ended(connection: number, end ?? fallback))
-        server.assumeIsolated { [number] in $0.sessionEnded(number) }
+        server?.assumeIsolated { [number] in $0.sessionEnded(number) }
     }
 
     // MARK: Opening
@@ -125,7 +127,7 @@ final class WebSocketSession: EdgeStreamOwner {
                     target: request.target, headers: request.fields.map { ($0.name, $0.value) })))
         stream.setShape(plan.writes)
         stream.send(answer)
-        server.assumeIsolated { [number] in $0.sessionUpgraded(number, target: request.target) }
+        server?.assumeIsolated { [number] in $0.sessionUpgraded(number, target: request.target) }
     }
 
     // MARK: Frames in
@@ -171,18 +173,19 @@ final class WebSocketSession: EdgeStreamOwner {
             .message(
                 LoopbackEdge.Message(
                     connection: number, direction: .received, text: String(decoding: bytes, as: UTF8.self))))
-        server.assumeIsolated { [number] in $0.sessionReceived(bytes, isText: kind == .text, from: number) }
+        server?.assumeIsolated { [number] in $0.sessionReceived(bytes, isText: kind == .text, from: number) }
     }
 
     private func closed(_ code: UInt16?, _ reason: String) {
         log(.received, .close(code: code, reason: reason))
+        if ignoresClose { return outbox.removeAll() }
         // The connection answered, except a close frame that went past it; that one was the first and the only one.
         if phase == .open { log(.sent, .close(code: code, reason: "")) } else { outbox.removeAll() }
         let answered = phase == .closing ? sentClose : code
         phase = .finishing
         end = .closed(sent: answered, received: code)
         flush()
-        server.assumeIsolated { [number] in $0.sessionClosing(number) }
+        server?.assumeIsolated { [number] in $0.sessionClosing(number) }
         stream.whenDrained { [stream] in stream.close() }
     }
 
@@ -216,7 +219,10 @@ final class WebSocketSession: EdgeStreamOwner {
         case .resume: stream.hold(false)
         case .ignorePings:
             ignoresPings = true
-            server.assumeIsolated { [number] in $0.ignorePings(number) }
+            server?.assumeIsolated { [number] in $0.ignore("bird:ping", from: number) }
+        case .ignoreClose: ignoresClose = true
+        case .ignoreSubscriptions:
+            server?.assumeIsolated { [number] in $0.ignore("bird:subscribe", from: number) }
         case .bytes(let bytes): stream.send(bytes)
         case .text(let text): send(text)
         case .error(let code, let message): send(EdgeFrame.error(code: code, message: message))
@@ -240,7 +246,7 @@ final class WebSocketSession: EdgeStreamOwner {
             payload.append(contentsOf: reason.utf8.prefix(123))
             stream.send([0x88, UInt8(payload.count)] + payload)
         }
-        server.assumeIsolated { [number] in $0.sessionClosing(number) }
+        server?.assumeIsolated { [number] in $0.sessionClosing(number) }
     }
 
     private func ping(_ payload: [UInt8]) {
