@@ -43,8 +43,12 @@ let package = Package(
         module("SystemTLS", ["SystemIO", "CSystemShims"]),
         module("WebSocketClient", ["WebSocketCore", "WebSocketDeflate", "SystemIO", "SystemTLS"]),
         module("RealtimeCore"),
-        module("BirdRealtime", ["RealtimeCore", "WebSocketClient"]),
-        module("BirdRealtimeTestKit", ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS"]),
+        module(
+            "BirdRealtime",
+            ["RealtimeCore", "WebSocketClient", "WebSocketCore", "SystemIO", "SystemTLS"]),
+        module(
+            "BirdRealtimeTestKit",
+            ["BirdRealtime", "RealtimeCore", "WebSocketClient", "WebSocketCore", "SystemTLS", "SystemIO"]),
 
         tool("bird", ["BirdRealtime", "BirdRealtimeTestKit", "WebSocketClient"]),
         tool("websocket-echo", ["WebSocketClient"]),
@@ -56,7 +60,12 @@ let package = Package(
         tests(of: "SystemTLS", ["SystemIO"]),
         tests(of: "WebSocketClient", ["WebSocketCore", "SystemIO", "SystemTLS"]),
         tests(of: "RealtimeCore"),
-        tests(of: "BirdRealtime", ["BirdRealtimeTestKit", "RealtimeCore"]),
-        tests(of: "BirdRealtimeTestKit"),
+        tests(of: "BirdRealtime", ["BirdRealtimeTestKit", "RealtimeCore", "SystemIO", "SystemTLS"]),
+        tests(
+            of: "BirdRealtimeTestKit",
+            ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS", "SystemIO"]),
+        .testTarget(
+            name: "CompatibilityTests", dependencies: ["BirdRealtime", "BirdRealtimeTestKit"],
+            swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
 )

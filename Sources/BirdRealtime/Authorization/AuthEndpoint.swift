@@ -1,0 +1,56 @@
+import Foundation
+import SystemTLS
+
+/// The URL of an authorization endpoint.
+struct AuthEndpoint: Sendable, Hashable {
+    let text: String
+    let url: URL
+
+    /// nil when it is not an absolute http or https URL with a host.
+    init?(_ text: String) {
+        guard let url = URL(string: text), let scheme = url.scheme?.lowercased(),
+            scheme == "http" || scheme == "https", url.host?.isEmpty == false
+        else { return nil }
+        self.text = text
+        self.url = url
+    }
+
+    var isSecure: Bool { url.scheme?.lowercased() == "https" }
+
+    func error(_ message: String, status: Int = 0) -> RealtimeAuthError {
+        RealtimeAuthError(endpoint: text, status: status, message: message)
+    }
+}
+
+/// Sends one authorization request and returns the whole answer.
+protocol AuthTransport: Sendable {
+    /// Posts JSON. Follows no redirects. Throws ``RealtimeAuthError`` with status 0 when no whole answer came.
+    func post(_ body: [UInt8], headers: [String: String], to endpoint: AuthEndpoint) async throws
+        -> AuthAnswer
+}
+
+/// Chooses by endpoint: URLSession, unless other authorities than the system's are to be trusted.
+struct EndpointTransport: AuthTransport {
+    private let standard: URLSessionTransport
+    private let own: TLSTransport?
+
+    init(_ options: BirdRealtimeOptions) {
+        standard = URLSessionTransport(timeout: options.authTimeout)
+        own =
+            options.tls == TLSOptions()
+            ? nil : TLSTransport(options: options.tls, timeout: options.authTimeout)
+    }
+
+    func post(_ body: [UInt8], headers: [String: String], to endpoint: AuthEndpoint) async throws
+        -> AuthAnswer
+    {
+        if let own, endpoint.isSecure { return try await own.post(body, headers: headers, to: endpoint) }
+        return try await standard.post(body, headers: headers, to: endpoint)
+    }
+}
+
+/// An answer of an authorization endpoint.
+struct AuthAnswer: Sendable {
+    var status: Int
+    var body: [UInt8]
+}
