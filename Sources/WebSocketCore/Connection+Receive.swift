@@ -270,7 +270,7 @@ extension Connection {
         switch header.opcode {
         case .ping:
             // RFC 6455 §5.5.2: unless a close frame was sent, each ping has its pong.
-            if closing.isOpen {
+            if closing.isOpen, answersPings {
                 let key = maskKey(&maskKeys)
                 withBytes(of: payload, in: input) { outbox.expedite(.pong, payload: $0, maskKey: key) }
             }

@@ -11,6 +11,9 @@ package struct Connection: ~Copyable {
     /// Where the closing handshake stands.
     package internal(set) var closing = ClosingHandshake.notBegun
 
+    /// Whether pings are answered, as RFC 6455 §5.5.2 wants it. Off only to show what a dead peer looks like.
+    package var answersPings = true
+
     let compression: (any MessageCompression)?
     let decoder: FrameDecoder
     var reading = Reading.header
@@ -84,6 +87,13 @@ package struct Connection: ~Copyable {
     package mutating func takeAssembled() -> ByteBuffer {
         isAssemblyDelivered = false
         return exchange(&assembled, with: ByteBuffer())
+    }
+
+    /// Takes the buffer of a message back, once it has been read, so that its memory serves the next one.
+    package mutating func recycle(_ buffer: consuming ByteBuffer) {
+        guard assembled.isEmpty, buffer.allocatedByteCount <= 256 << 10 else { return }
+        buffer.removeAll(keeping: 256 << 10)
+        assembled = buffer
     }
 
     /// Gives memory back that an idle connection does not need. Call it when a burst of reading is over.

@@ -1,4 +1,5 @@
 import Foundation
+import SystemTLS
 
 /// The URL of an authorization endpoint.
 struct AuthEndpoint: Sendable, Hashable {
@@ -26,6 +27,26 @@ protocol AuthTransport: Sendable {
     /// Posts JSON. Follows no redirects. Throws ``RealtimeAuthError`` with status 0 when no whole answer came.
     func post(_ body: [UInt8], headers: [String: String], to endpoint: AuthEndpoint) async throws
         -> AuthAnswer
+}
+
+/// Chooses by endpoint: URLSession, unless other authorities than the system's are to be trusted.
+struct EndpointTransport: AuthTransport {
+    private let standard: URLSessionTransport
+    private let own: TLSTransport?
+
+    init(_ options: BirdRealtimeOptions) {
+        standard = URLSessionTransport(timeout: options.authTimeout)
+        own =
+            options.tls == TLSOptions()
+            ? nil : TLSTransport(options: options.tls, timeout: options.authTimeout)
+    }
+
+    func post(_ body: [UInt8], headers: [String: String], to endpoint: AuthEndpoint) async throws
+        -> AuthAnswer
+    {
+        if let own, endpoint.isSecure { return try await own.post(body, headers: headers, to: endpoint) }
+        return try await standard.post(body, headers: headers, to: endpoint)
+    }
 }
 
 /// An answer of an authorization endpoint.

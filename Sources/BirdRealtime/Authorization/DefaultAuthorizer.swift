@@ -1,4 +1,5 @@
 import Foundation
+import WebSocketCore
 
 /// The authorizers that ask the backend's endpoints: JSON there, JSON back.
 struct DefaultAuthorizer: Sendable {
@@ -47,6 +48,12 @@ struct DefaultAuthorizer: Sendable {
         for (name, value) in headers { merged[name.lowercased()] = (name, value) }
         if let provider {
             for (name, value) in try await provider() { merged[name.lowercased()] = (name, value) }
+        }
+        for (name, value) in merged.values {
+            // What could end a line would let a value become a header, or a request, of its own.
+            guard HTTPGrammar.isToken(name), HTTPGrammar.isFieldValue(value) else {
+                throw RealtimeError(message: "the authorization header \"\(name)\" cannot be sent as it is")
+            }
         }
         merged["content-type"] = ("Content-Type", "application/json")
         return Dictionary(merged.values.map { ($0.name, $0.value) }, uniquingKeysWith: { $1 })

@@ -23,8 +23,8 @@ extension EngineParts {
             configuration.unusable = ErrorReport(message: error.message)
         }
         clock = options.clock ?? SystemClock.shared
-        connector = EngineParts.connector(endpoint, options)
-        authorizers = Authorizers(options, transport: URLSessionTransport(timeout: options.authTimeout))
+        connector = WebSocketConnector(endpoint, options)
+        authorizers = Authorizers(options, transport: EndpointTransport(options))
         let executor: DeliveryExecutor =
             options.delivery.isInline ? .inline(.shared) : .queue(deliveryQueue)
         delivery = Delivery(executor: executor, maxByteCount: options.maxPendingDeliveryBytes)

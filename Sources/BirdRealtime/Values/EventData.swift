@@ -109,6 +109,9 @@ public struct ChannelEvent: Sendable {
     /// What it carried.
     public let data: EventData
 
+    /// For code that also sees the range type of the same name in RealtimeCore.
+    typealias DataType = EventData
+
     /// Whether the library made the event. The service's own names never reach an application.
     var isLifecycle: Bool { name.hasPrefix(BirdProtocol.system) }
 }
