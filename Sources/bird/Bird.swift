@@ -1,3 +1,4 @@
+import BirdRealtime
 import Foundation
 
 /// `bird`: the realtime service, any WebSocket server and the loopback edge, from a shell.
@@ -28,7 +29,7 @@ struct Bird {
             return .done
         }
         if name == "--version" {
-            Terminal.print(version)
+            Terminal.print(BirdRealtime.version)
             return .done
         }
         guard let command = command(named: name) else {

@@ -61,7 +61,8 @@ struct JSONLine {
         guard let value else { return "null" }
         let wrapped: [Any] = [value]
         guard JSONSerialization.isValidJSONObject(wrapped),
-            let data = try? JSONSerialization.data(withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys])
+            let data = try? JSONSerialization.data(
+                withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys])
         else { return quoted(String(describing: value)) }
         return String(decoding: data, as: UTF8.self)
     }

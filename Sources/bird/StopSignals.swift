@@ -3,7 +3,8 @@ import Foundation
 
 /// SIGINT and SIGTERM as an event: the first asks for an orderly end, the second ends at once.
 final class StopSignals: Sendable {
-    private let sources: [any DispatchSourceSignal]
+    // Dispatch sources may be used from any thread; they are made here and only cancelled.
+    private nonisolated(unsafe) let sources: [any DispatchSourceSignal]
 
     init(_ onStop: @escaping @Sendable () -> Void) {
         let queue = DispatchQueue(label: "bird.signals")
