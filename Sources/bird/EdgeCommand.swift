@@ -22,8 +22,8 @@ struct EdgeCommand: Command {
               {"type":"edge","url":"ws://127.0.0.1:4100","auth_endpoint":"http://127.0.0.1:4101/bird/auth",...}
             and runs until Ctrl-C or SIGTERM.
 
-            Commands on stdin: drop CODE [REASON] closes every connection with a code; drop closes
-            without one; reset sends RST.
+            Commands on stdin: publish CHANNEL EVENT JSON; drop CODE [REASON], which closes every connection with a
+            code; drop, which ends them without a close frame; reset, which sends RST.
 
             example: bird edge --port 4100 --auth-port 4101 --app-key demo --app-secret s3cret
             """)
@@ -98,20 +98,26 @@ struct EdgeConsole: Sendable {
 
     func run() async {
         for await line in StandardInput.lines() {
-            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+            let words = line.split(separator: " ", maxSplits: 3).map(String.init)
             var answer = JSONLine(type: "ack")
             answer.add("command", words.first ?? "")
             switch words.first {
             case "drop" where words.count > 1:
                 if let code = UInt16(words[1]) {
-                    let reason = words.count > 2 ? words[2] : ""
+                    let reason = words.dropFirst(2).joined(separator: " ")
                     answer.add("connections", await edge.inject(.close(code: code, reason: reason)))
                 } else {
                     answer.add("error", "'\(words[1])' is no close code")
                 }
             case "drop": answer.add("connections", await edge.inject(.finish))
+            case "publish" where words.count == 4:
+                answer.add(
+                    "receivers", await edge.publish(channel: words[1], event: words[2], data: words[3]))
             case "reset": answer.add("connections", await edge.inject(.reset))
-            default: answer.add("error", "not understood; there are: drop [CODE [REASON]], reset")
+            default:
+                answer.add(
+                    "error",
+                    "not understood; there are: drop [CODE [REASON]], reset, publish CHANNEL EVENT JSON")
             }
             Terminal.print(answer.finished())
         }
