@@ -16,7 +16,9 @@ public struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
         case configuration
     }
 
+    /// What kind of failure it is.
     public var kind: Kind
+    /// A sentence: which certificate or step, why, and what mends it.
     public var message: String
 
     package init(_ kind: Kind, _ message: String) {
@@ -28,5 +30,6 @@ public struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
         self.init(.transport(error), error.description)
     }
 
+    /// The message.
     public var description: String { message }
 }

@@ -27,5 +27,6 @@ public struct TLSOptions: Sendable, Equatable {
     /// Default TLS 1.3.
     public var maximumVersion = Version.tls13
 
+    /// The defaults.
     public init() {}
 }

@@ -44,7 +44,8 @@ final class Inbox: WebSocketHandler {
     func receivedFragment(
         _ kind: MessageKind, _ bytes: RawSpan, isFirst: Bool, isFinal: Bool, _ link: WebSocketHandle
     ) {
-        let item = Item(kind: kind, bytes: bytes.withUnsafeBytes { Array($0) }, isFirst: isFirst, isFinal: isFinal)
+        let item = Item(
+            kind: kind, bytes: bytes.withUnsafeBytes { Array($0) }, isFirst: isFirst, isFinal: isFinal)
         let (reader, pauses) = state.withLock { state -> (Answer<Item?>?, Bool) in
             if state.isAbandoned { return (nil, false) }
             if let reader = state.reader.take() { return (reader, false) }

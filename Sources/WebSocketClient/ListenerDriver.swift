@@ -20,7 +20,8 @@ actor ListenerDriver {
     private var held: [HeldSocket] = []
 
     init(
-        _ socket: consuming ListeningSocket, _ settings: ConnectionSettings, _ tls: TLSContext?, loop: EventLoop,
+        _ socket: consuming ListeningSocket, _ settings: ConnectionSettings, _ tls: TLSContext?,
+        loop: EventLoop,
         faults: Faults?, accept: @escaping Accept
     ) {
         self.socket = consume socket
@@ -128,7 +129,8 @@ extension WebSocketListener {
             let socket = try ListeningSocket.bind(address)
             let port = socket.address.port ?? port
             let driver = ListenerDriver(
-                socket, ConnectionSettings(options.connection), tls, loop: .shared, faults: faults, accept: accept)
+                socket, ConnectionSettings(options.connection), tls, loop: .shared, faults: faults,
+                accept: accept)
             try await driver.start()
             return WebSocketListener(port: port, driver: driver)
         } catch {

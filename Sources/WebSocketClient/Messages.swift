@@ -2,17 +2,22 @@ public import WebSocketCore
 
 /// The whole messages of a WebSocket, in order.
 public struct Messages: AsyncSequence, Sendable {
+    /// A whole message.
     public typealias Element = WebSocket.Message
+    /// `WebSocketError`, or `CancellationError` when the task that waits is cancelled.
     public typealias Failure = any Error
 
     // The socket itself: while somebody iterates, it is in use.
     let socket: WebSocket
 
+    /// Iterators of one socket share what arrives.
     public func makeAsyncIterator() -> Iterator { Iterator(socket: socket) }
 
+    /// Waits for what arrives.
     public struct Iterator: AsyncIteratorProtocol {
         let socket: WebSocket
 
+        /// The next message; nil after a closing handshake.
         public mutating func next() async throws -> WebSocket.Message? {
             guard var item = try await socket.inbox.next() else { return nil }
             if item.isFinal { return Self.message(item.kind, item.bytes) }
@@ -34,14 +39,18 @@ public struct Messages: AsyncSequence, Sendable {
 
 /// The messages of a WebSocket as streams of bytes, in order.
 public struct MessageStreams: AsyncSequence, Sendable {
+    /// One message as a stream.
     public typealias Element = IncomingMessage
+    /// `WebSocketError`, or `CancellationError` when the task that waits is cancelled.
     public typealias Failure = any Error
 
     // The socket itself: while somebody iterates, it is in use.
     let socket: WebSocket
 
+    /// Iterators of one socket share what arrives.
     public func makeAsyncIterator() -> Iterator { Iterator(socket: socket) }
 
+    /// Waits for what arrives.
     public struct Iterator: AsyncIteratorProtocol {
         let socket: WebSocket
         private var last: IncomingMessage?
@@ -66,9 +75,12 @@ public struct MessageStreams: AsyncSequence, Sendable {
 
 /// One message that is read piece by piece, as it arrives. Text may be cut inside a character.
 public struct IncomingMessage: AsyncSequence, Sendable {
+    /// A piece of the message, never empty.
     public typealias Element = [UInt8]
+    /// `WebSocketError`, or `CancellationError` when the task that waits is cancelled.
     public typealias Failure = any Error
 
+    /// Text or binary.
     public let kind: MessageKind
     private let reading: Reading
 
@@ -77,11 +89,14 @@ public struct IncomingMessage: AsyncSequence, Sendable {
         reading = Reading(item, socket)
     }
 
+    /// Iterators of one socket share what arrives.
     public func makeAsyncIterator() -> Iterator { Iterator(reading: reading) }
 
+    /// Waits for what arrives.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let reading: Reading
 
+        /// The next piece; nil at the message's end.
         public mutating func next() async throws -> [UInt8]? {
             try await reading.next()
         }

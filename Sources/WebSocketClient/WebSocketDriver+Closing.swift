@@ -93,7 +93,8 @@ extension WebSocketDriver {
             return
         }
         isTruncated = !isClean
-        let how = isClean ? "without a close frame" : "without a close frame and without TLS's own (truncated)"
+        let how =
+            isClean ? "without a close frame" : "without a close frame and without TLS's own (truncated)"
         let where_ = wire.connection.isInsideMessage ? ", in the middle of a message" : ""
         end(WebSocketError(.transport, "the peer closed the connection \(how)\(where_)", phase: .open))
     }

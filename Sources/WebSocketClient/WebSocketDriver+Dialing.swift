@@ -46,10 +46,13 @@ extension WebSocketDriver {
     }
 
     /// Name lookup, TCP, TLS, upgrade.
-    private func connect(_ text: String, _ options: WebSocketOptions, _ dial: Dial) async throws(WebSocketError) {
+    private func connect(_ text: String, _ options: WebSocketOptions, _ dial: Dial)
+        async throws(WebSocketError)
+    {
         let url = try WebSocketURL(text)
         let request = ClientHandshake.Request(
-            host: url.hostField, target: url.target, fields: options.headers, subprotocols: options.subprotocols,
+            host: url.hostField, target: url.target, fields: options.headers,
+            subprotocols: options.subprotocols,
             deflate: options.deflate)
         var handshake: ClientHandshake
         do throws(HandshakeMisuse) {
@@ -73,7 +76,9 @@ extension WebSocketDriver {
             do throws(WebSocketError) {
                 outcome = try transport.read(into: buffer)
             } catch {
-                if handshake.isReadingRefusal { throw WebSocketError(handshake.transportEnded(), host: url.place) }
+                if handshake.isReadingRefusal {
+                    throw WebSocketError(handshake.transportEnded(), host: url.place)
+                }
                 throw error
             }
             switch outcome {
@@ -102,7 +107,9 @@ extension WebSocketDriver {
                     try await wait(for: interest, transport.rawValue, .upgrading)
                 } catch {
                     // A refusal whose body never ends is a refusal.
-                    if handshake.isReadingRefusal { throw WebSocketError(handshake.transportEnded(), host: url.place) }
+                    if handshake.isReadingRefusal {
+                        throw WebSocketError(handshake.transportEnded(), host: url.place)
+                    }
                     throw error
                 }
             case .end:

@@ -35,7 +35,8 @@ extension WebSocketDriver {
             driver.transport?.resetOnClose()
             driver.end(
                 WebSocketError(
-                    .timeout, "the peer is silent: nothing came within keepalive.timeout, \(timeout), after a ping",
+                    .timeout,
+                    "the peer is silent: nothing came within keepalive.timeout, \(timeout), after a ping",
                     phase: .open))
         }
     }

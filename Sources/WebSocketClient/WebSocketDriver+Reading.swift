@@ -90,7 +90,8 @@ extension WebSocketDriver {
             withAssembled { bytes in handler?.received(kind, bytes, WebSocketHandle(driver: self)) }
         case .fragment(let kind, .input(let range), let isFirst, let isFinal):
             handler?.receivedFragment(
-                kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, isFirst: isFirst, isFinal: isFinal,
+                kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, isFirst: isFirst,
+                isFinal: isFinal,
                 WebSocketHandle(driver: self))
         case .fragment(let kind, _, let isFirst, let isFinal):
             withAssembled { bytes in

@@ -55,14 +55,16 @@ extension WebSocketDriver {
             case .wouldBlock(let interest):
                 try await wait(for: interest, transport.rawValue, .upgrading)
             case .end:
-                throw WebSocketError(.transport, "the client left before its request was complete", phase: .upgrading)
+                throw WebSocketError(
+                    .transport, "the client left before its request was complete", phase: .upgrading)
             }
         }
     }
 
     private func answer(
         _ request: ServerHandshake.Request,
-        _ accept: @Sendable (WebSocketListener.Request) -> WebSocketListener.Answer, _ taken: consuming Transport,
+        _ accept: @Sendable (WebSocketListener.Request) -> WebSocketListener.Answer,
+        _ taken: consuming Transport,
         _ dial: Dial, glued: [UInt8]
     ) async throws(WebSocketError) {
         var transport = taken
@@ -80,13 +82,15 @@ extension WebSocketDriver {
                     request, subprotocol: subprotocol, deflate: settings.deflate, fields: fields)
             } catch {
                 return try await refuse(
-                    ServerRefusal(status: 500, reason: "Internal Server Error", body: error.message), &transport, dial)
+                    ServerRefusal(status: 500, reason: "Internal Server Error", body: error.message),
+                    &transport, dial)
             }
             self.handler = handler
             try await write(acceptance.bytes, to: &transport, dial)
             if let failure = dial.failure { throw failure }
             let agreement = WebSocketAgreement(
-                subprotocol: acceptance.subprotocol, extensions: acceptance.deflate.map { _ in DeflateParameters.name },
+                subprotocol: acceptance.subprotocol,
+                extensions: acceptance.deflate.map { _ in DeflateParameters.name },
                 fields: request.fields, tlsVersion: transport.tlsVersion)
             self.transport = consume transport
             glued.withUnsafeBytes { open(deflate: acceptance.deflate, agreement, glued: $0) }

@@ -113,7 +113,9 @@ actor WebSocketDriver {
         loop.change(watch, wanted)
     }
 
-    func schedule(after delay: Duration, _ body: @escaping @Sendable (isolated WebSocketDriver) -> Void) -> TimerID {
+    func schedule(after delay: Duration, _ body: @escaping @Sendable (isolated WebSocketDriver) -> Void)
+        -> TimerID
+    {
         loop.schedule(at: BootInstant.now.advanced(by: delay)) { [weak self] in
             self?.assumeIsolated { driver in body(driver) }
         }

@@ -17,6 +17,7 @@ public struct CloseInfo: Sendable, Equatable {
     /// TLS ended without saying so: what came last may have been cut off by somebody between.
     public var isTruncated = false
 
+    /// Of a connection without any close frame.
     public init() {}
 
     /// Both close frames went over the wire (RFC 6455 §7.1.4).
@@ -34,6 +35,7 @@ public struct CloseInfo: Sendable, Equatable {
 
 /// The end of a connection, told once.
 public struct WebSocketEnd: Sendable {
+    /// The close frames, and what they come to.
     public var closeInfo: CloseInfo
     /// What went wrong; nil after a closing handshake.
     public var error: WebSocketError?

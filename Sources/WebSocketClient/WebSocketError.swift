@@ -39,6 +39,7 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         case open = "the open connection"
     }
 
+    /// Whose fault it is.
     public var kind: Kind
     /// A sentence that names what to mend.
     public var message: String
@@ -57,6 +58,7 @@ public struct WebSocketError: Error, Sendable, CustomStringConvertible {
         self.phase = phase
     }
 
+    /// The message.
     public var description: String { message }
 }
 
@@ -98,7 +100,8 @@ extension WebSocketError {
         case .closed: self = .closed
         case .controlTooLong(let count): self.init(.misuse, "a ping of \(count) bytes: 125 is the most")
         case .invalidCloseCode(let code): self.init(.misuse, "the close code \(code) may not be sent")
-        case .reasonTooLong(let count): self.init(.misuse, "a close reason of \(count) bytes: 123 is the most")
+        case .reasonTooLong(let count):
+            self.init(.misuse, "a close reason of \(count) bytes: 123 is the most")
         case .invalidUTF8: self.init(.misuse, "a text message must be UTF-8")
         case .messageTooBig(let count): self.init(.misuse, "a message of \(count) bytes is too big")
         case .fragmentInProgress: self.init(.misuse, "another message is being sent in pieces")
@@ -108,5 +111,7 @@ extension WebSocketError {
     }
 
     static var closed: WebSocketError { WebSocketError(.closed, "the connection is closed") }
-    static var cancelled: WebSocketError { WebSocketError(.cancelled, "cancelled before the connection was open") }
+    static var cancelled: WebSocketError {
+        WebSocketError(.cancelled, "cancelled before the connection was open")
+    }
 }

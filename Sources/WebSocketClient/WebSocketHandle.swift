@@ -69,6 +69,7 @@ public struct WebSocketHandle: Sendable {
         driver.perform { $0.setReadingPaused(true) }
     }
 
+    /// Reads on, beginning with what had arrived before the pause.
     public func resumeReading() {
         driver.perform { $0.setReadingPaused(false) }
     }

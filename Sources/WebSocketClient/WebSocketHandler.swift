@@ -26,9 +26,12 @@ public protocol WebSocketHandler: AnyObject, Sendable {
 }
 
 extension WebSocketHandler {
+    /// Drops the piece; for handlers of whole messages.
     public func receivedFragment(
         _ kind: MessageKind, _ bytes: RawSpan, isFirst: Bool, isFinal: Bool, _ link: WebSocketHandle
     ) {}
+    /// Does nothing.
     public func paused(_ link: WebSocketHandle) {}
+    /// Does nothing.
     public func writable(_ link: WebSocketHandle) {}
 }

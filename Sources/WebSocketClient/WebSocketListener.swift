@@ -6,6 +6,7 @@ public final class WebSocketListener: Sendable {
     public struct Request: Sendable {
         /// Path and query.
         public var target: String
+        /// The request's header fields.
         public var fields: HTTPFields
         /// Offered, in the client's order of preference.
         public var subprotocols: [String]
@@ -28,6 +29,7 @@ public final class WebSocketListener: Sendable {
         /// The certificate chain and key for `wss`, as PEM texts; nil for `ws`.
         public var identity: (certificateChainPEM: String, privateKeyPEM: String)?
 
+        /// The defaults, over `ws`.
         public init() {}
     }
 

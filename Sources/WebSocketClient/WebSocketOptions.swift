@@ -33,6 +33,7 @@ public struct WebSocketOptions: Sendable {
     /// Looks host names up.
     package var resolver = Resolver.system
 
+    /// The defaults.
     public init() {}
 
     /// Pings by the clock (RFC 6455 §5.5.2).
@@ -42,6 +43,7 @@ public struct WebSocketOptions: Sendable {
         /// How long anything at all may take to arrive after the ping; then the peer counts as dead.
         public var timeout: Duration
 
+        /// Pings after `interval` of silence and gives up after `timeout` more.
         public init(interval: Duration = .seconds(30), timeout: Duration = .seconds(10)) {
             self.interval = interval
             self.timeout = timeout

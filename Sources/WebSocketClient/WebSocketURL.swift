@@ -14,7 +14,9 @@ package struct WebSocketURL: Sendable, Equatable {
         func unusable(_ why: String) -> WebSocketError {
             WebSocketError(.misuse, "the URL '\(text)' cannot be used: \(why)")
         }
-        guard let separator = text.firstRange(of: "://") else { throw unusable("it does not begin with ws:// or wss://") }
+        guard let separator = text.firstRange(of: "://") else {
+            throw unusable("it does not begin with ws:// or wss://")
+        }
         switch text[..<separator.lowerBound].lowercased() {
         case "ws": isSecure = false
         case "wss": isSecure = true
@@ -22,7 +24,8 @@ package struct WebSocketURL: Sendable, Equatable {
         }
         let rest = text[separator.upperBound...]
         guard rest.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw unusable("spaces and other characters than ASCII must be percent-encoded, or punycode in the host")
+            throw unusable(
+                "spaces and other characters than ASCII must be percent-encoded, or punycode in the host")
         }
         guard !rest.contains("#") else { throw unusable("a WebSocket URL has no fragment (RFC 6455 §3)") }
         let authority = rest.prefix { $0 != "/" && $0 != "?" }
@@ -35,13 +38,17 @@ package struct WebSocketURL: Sendable, Equatable {
         let host: Substring
         let portText: Substring?
         if authority.hasPrefix("[") {
-            guard let end = authority.firstIndex(of: "]") else { throw unusable("its address has no closing bracket") }
+            guard let end = authority.firstIndex(of: "]") else {
+                throw unusable("its address has no closing bracket")
+            }
             host = authority[authority.index(after: authority.startIndex)..<end]
             guard SocketAddress.literal(String(host), 0) != nil, host.contains(":") else {
                 throw unusable("'\(host)' is no IPv6 address")
             }
             let behind = authority[authority.index(after: end)...]
-            guard behind.isEmpty || behind.hasPrefix(":") else { throw unusable("something follows its address") }
+            guard behind.isEmpty || behind.hasPrefix(":") else {
+                throw unusable("something follows its address")
+            }
             portText = behind.isEmpty ? nil : behind.dropFirst()
         } else {
             let parts = authority.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
@@ -51,7 +58,9 @@ package struct WebSocketURL: Sendable, Equatable {
         guard !host.isEmpty else { throw unusable("it has no host") }
         self.host = String(host)
         if let portText, !portText.isEmpty {
-            guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(portText), port > 0 else {
+            guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let port = UInt16(portText),
+                port > 0
+            else {
                 throw unusable("its port '\(portText)' is not 1 to 65535")
             }
             self.port = port

@@ -13,7 +13,8 @@ struct Wire: ~Copyable {
             PerMessageDeflate(role: role, agreed: agreed, options: settings.deflate ?? DeflateOptions())
         }
         connection = Connection(
-            role: role, limits: settings.limits, compression: compression, isStreaming: settings.streamsMessages)
+            role: role, limits: settings.limits, compression: compression,
+            isStreaming: settings.streamsMessages)
     }
 
     mutating func nextEvent(

@@ -1,7 +1,9 @@
 /// The reason in numbers why a connection is closed (RFC 6455 §7.4).
 public struct CloseCode: RawRepresentable, Hashable, Sendable {
+    /// The number on the wire.
     public var rawValue: UInt16
 
+    /// Any number; `isValidOnWire` tells whether it may be sent.
     public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }

@@ -17,6 +17,7 @@ public struct DeflateOptions: Sendable, Equatable {
     /// zlib's level, 0...9. Default 6.
     public var level = 6
 
+    /// The defaults.
     public init() {}
 }
 

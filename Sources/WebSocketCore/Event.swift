@@ -25,8 +25,10 @@ package enum Payload: Equatable, Sendable {
 public struct CloseFrame: Equatable, Sendable {
     /// nil where the frame is empty: what an application sees as 1005.
     public var code: CloseCode?
+    /// At most 123 bytes of UTF-8; empty where none was given.
     public var reason: String
 
+    /// A close frame; one without a code has no reason either.
     public init(code: CloseCode?, reason: String = "") {
         self.code = code
         self.reason = reason

@@ -2,9 +2,12 @@
 public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, Sequence {
     /// One field.
     public struct Field: Sendable, Equatable {
+        /// As it was written; compared without case.
         public var name: String
+        /// Without the spaces around it.
         public var value: String
 
+        /// A field.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
@@ -13,15 +16,20 @@ public struct HTTPFields: Sendable, Equatable, ExpressibleByDictionaryLiteral, S
 
     private var fields: [Field] = []
 
+    /// No fields.
     public init() {}
 
+    /// Fields in the order given; a name may be there several times.
     public init(dictionaryLiteral elements: (String, String)...) {
         fields = elements.map { Field($0.0, $0.1) }
     }
 
+    /// How many fields there are.
     public var count: Int { fields.count }
+    /// Whether there are none.
     public var isEmpty: Bool { fields.isEmpty }
 
+    /// The fields in their order.
     public func makeIterator() -> IndexingIterator<[Field]> { fields.makeIterator() }
 
     /// Adds a field; others of the same name stay.

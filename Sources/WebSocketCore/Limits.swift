@@ -11,5 +11,6 @@ public struct Limits: Sendable, Equatable {
     /// How much of a refusal's body is kept for the error. Default 4 KiB.
     public var maxRefusalBodyBytes = 4096
 
+    /// The defaults.
     public init() {}
 }

@@ -1,5 +1,6 @@
 /// What an application asked of the opening handshake cannot be asked. The message names the option or header field.
 public struct HandshakeMisuse: Error, Sendable, Equatable {
+    /// A sentence that names what to change.
     public var message: String
 
     package init(_ message: String) {
@@ -13,6 +14,7 @@ public struct UpgradeRefusal: Error, Sendable, Equatable {
     public var status: Int
     /// The words behind it; often empty.
     public var reason: String
+    /// The answer's header fields, such as Retry-After and Location.
     public var fields: HTTPFields
     /// The start of the body, as much as `Limits.maxRefusalBodyBytes`.
     public var body: [UInt8]

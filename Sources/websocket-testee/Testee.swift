@@ -35,7 +35,9 @@ struct Plan: Sendable {
     init(_ words: [String]) throws {
         var rest = words[...]
         while let word = rest.popFirst() {
-            guard let value = rest.popFirst() else { throw UsageError(description: "\(word) wants a value\n\(Testee.usage)") }
+            guard let value = rest.popFirst() else {
+                throw UsageError(description: "\(word) wants a value\n\(Testee.usage)")
+            }
             switch word {
             case "--url": url = value.hasSuffix("/") ? String(value.dropLast()) : value
             case "--ca-file": options.tls.trust = .file(value)
@@ -54,7 +56,7 @@ struct Plan: Sendable {
 
     func run() async throws {
         let count = try await caseCount()
-        await withTaskGroup { group in
+        await withTaskGroup(of: Void.self) { group in
             for number in 1...max(count, 1) {
                 if number > parallel { await group.next() }
                 group.addTask { await runCase(number) }
@@ -76,26 +78,7 @@ struct Plan: Sendable {
         await withCheckedContinuation { continuation in
             _ = WebSocketHandle.connect(
                 to: "\(url)/runCase?case=\(number)&agent=\(agent)", options: options,
-                handler: Echo { continuation.resume() })
+                handler: Echo { _ in continuation.resume() })
         }
-    }
-}
-
-/// Sends back what comes, on the loop's thread.
-final class Echo: WebSocketHandler {
-    private let onEnd: @Sendable () -> Void
-
-    init(onEnd: @escaping @Sendable () -> Void) {
-        self.onEnd = onEnd
-    }
-
-    func opened(_ agreement: WebSocketAgreement, _ link: WebSocketHandle) {}
-
-    func received(_ kind: MessageKind, _ bytes: RawSpan, _ link: WebSocketHandle) {
-        link.send(kind, bytes)
-    }
-
-    func ended(_ end: WebSocketEnd) {
-        onEnd()
     }
 }

@@ -14,7 +14,7 @@ struct ConnectionFaultTests {
             let second = try await RawClient.established(edge)
             #expect(await edge.inject(.close(code: code, reason: "bye"), into: .connectionID("2.2")) == 1)
             #expect(try await second.frame() == .close(code, "bye"))
-            #expect(await edge.inject(.close(code: nil)) == 1)
+            #expect(await edge.inject(.close(code: nil), into: .connection(1)) == 1)
             #expect(try await first.frame() == .close(nil, ""))
             try await second.send(close: 1000)
             #expect(try await second.frame() == nil)

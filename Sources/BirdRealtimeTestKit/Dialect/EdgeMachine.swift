@@ -62,7 +62,7 @@ struct EdgeMachine {
         perform { machine in
             do throws(Violation) {
                 try machine.check(target)
-                machine.clients[connection] = Client(connectionID: "\(connection).\(connection)")
+                machine.clients[connection] = Client(connectionID: Self.connectionID(connection))
             } catch {
                 machine.refuse(connection, error)
                 machine.actions.append(
@@ -126,6 +126,8 @@ struct EdgeMachine {
         }
         return (receivers.map { .send(text, to: $0) }, receivers.count)
     }
+
+    static func connectionID(_ connection: Int) -> String { "\(connection).\(connection)" }
 
     /// The channel that carries the events of a signed-in member.
     static func memberChannel(_ member: String) -> String {

@@ -81,3 +81,15 @@ extension LoopbackEdge.ControlFrame.Kind: CustomStringConvertible {
         }
     }
 }
+
+extension LoopbackEdge.WaitError: CustomStringConvertible {
+    /// What ended the wait, with the newest entries of the log.
+    public var description: String {
+        switch self {
+        case .stopped: "the edge was stopped"
+        case .timedOut(let log):
+            "the edge waited in vain; the end of its log:\n"
+                + log.entries.suffix(20).map { "  \($0)" }.joined(separator: "\n")
+        }
+    }
+}

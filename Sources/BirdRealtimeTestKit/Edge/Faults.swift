@@ -35,9 +35,9 @@ extension LoopbackEdge {
     public enum Target: Sendable, Hashable {
         /// Every open connection.
         case all
-        /// The k-th connection that the edge accepted, counting from 1.
+        /// The k-th connection that the edge accepted, counting from 1, while it is open or closing.
         case connection(Int)
-        /// The open connection with this connection id.
+        /// The connection with this connection id, while it is open or closing.
         case connectionID(String)
     }
 

@@ -212,14 +212,13 @@ actor EdgeServer {
     }
 
     func inject(_ fault: LoopbackEdge.Fault, into target: LoopbackEdge.Target) -> Int {
-        let numbers = sessions.keys.sorted().filter { number in
-            guard sessions[number]?.isOpen == true else { return false }
-            return switch target {
-            case .all: true
-            case .connection(let wanted): number == wanted
-            case .connectionID(let id): machine.clients[number]?.connectionID == id
+        let numbers = sessions.values.filter { session in
+            switch target {
+            case .all: session.isOpen
+            case .connection(let number): session.isUpgraded && session.number == number
+            case .connectionID(let id): session.isUpgraded && EdgeMachine.connectionID(session.number) == id
             }
-        }
+        }.map(\.number).sorted()
         for number in numbers { sessions[number]?.inject(fault) }
         return numbers.count
     }

@@ -47,6 +47,9 @@ final class WebSocketSession: EdgeStreamOwner {
     /// True from the 101 to the first close frame.
     var isOpen: Bool { phase == .open }
 
+    /// True from the 101 to the end of the closing handshake.
+    var isUpgraded: Bool { phase == .open || phase == .closing }
+
     // MARK: The stream
 
     func streamOpened() {
