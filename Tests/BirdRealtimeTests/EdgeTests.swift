@@ -302,6 +302,30 @@ import Testing
         await site.edge.stop()
     }
 
+    @Test("H1: silence leads to a ping and then to a new connection, on a clock that the test moves")
+    func silence() async throws {
+        let site = try await Site()
+        site.edge.plan(.afterHandshake(.ignorePings), forConnection: 1)
+        let clock = ManualClock()
+        let bird = site.client { $0.clock = clock }
+        await until { bird.connectionState == .connected }
+        let id = bird.connectionId
+        try await site.edge.waitFor { !$0.entries.isEmpty && $0.upgradedConnections == 1 }
+        clock.advance(by: .seconds(119))
+        #expect(site.edge.log.received("bird:ping").isEmpty)
+        clock.advance(by: .seconds(2))
+        try await site.edge.waitFor { $0.received("bird:ping").count == 1 }
+        clock.advance(by: .seconds(31))
+        await until { bird.connectionState == .connected && bird.connectionId != id }
+        #expect(bird.lastDisconnect?.kind == .stale)
+        // The next connection answers.
+        clock.advance(by: .seconds(121))
+        await until { bird.lastPingRoundTrip != nil }
+        #expect(bird.connectionState == .connected)
+        bird.disconnect()
+        await site.edge.stop()
+    }
+
     @Test("Dropping the last reference closes the socket")
     func dropped() async throws {
         let site = try await Site()

@@ -58,7 +58,7 @@ import Testing
         #expect(error.localizedDescription == "f 403: n")
         let own: any BirdRealtimeError = ShopError.closed
         #expect(own.message == "the shop is closed")
-        #expect("\(ConnectionState.connected)" == "up")
+        #expect("\(ConnectionState.connected)" == "connected")
     }
 
     @Test("The names of the protocol")

@@ -5,7 +5,7 @@ import Synchronization
 // What handlers, observers and waiters are told.
 
 extension Engine {
-    func deliver(_ item: some DeliveryItem) {
+    func deliver(_ item: DeliveryItem) {
         if delivery.add(item) == .firstDropOfRun {
             report(
                 RealtimeError(
@@ -22,7 +22,7 @@ extension Engine {
     private func tell<Input: Sendable>(_ observers: Observers<Input>, _ input: Input) {
         let hearers = observers.happened(input)
         guard !hearers.isEmpty else { return }
-        deliver(DeliveryCall { for observer in hearers { observer(input) } })
+        deliver(.call { for observer in hearers { observer(input) } })
     }
 
     func announce(_ action: Action) {
@@ -44,7 +44,7 @@ extension Engine {
             let continuation = state.withLock { $0.waiters.removeValue(forKey: waiter) }
             continuation?.resume(with: result.map(SignedInMember.init).mapError(\.thrown))
         case .identityChanged:
-            deliver(DeliveryCall { [member] in member.watchlist.forget() })
+            deliver(.call { [member] in member.watchlist.forget() })
         case .pingRoundTrip(let time):
             note(.debug, "ping answered after \(time.inSeconds) s")
         case .ignoredMessage(let why):
@@ -86,7 +86,7 @@ extension Engine {
             emit(BirdProtocol.Event.memberRemoved, Member(member), member.json, on: id, lease)
         case .watchlist(let events):
             deliver(
-                DeliveryCall { [member] in
+                DeliveryItem.call { [member] in
                     guard lease.isValid else { return }
                     for event in events { member.watchlist.deliver(event.name, event.memberIDs) }
                 })
@@ -105,9 +105,10 @@ extension Engine {
         let data = EventData(json: json)
         channel.streams.yield(ChannelEvent(channel: channel.name, name: name, data: data))
         deliver(
-            EventDelivery(
-                handlers: channel.handlers, name: name,
-                payload: .local(EventDelivery.LocalValue(value: value), data: data), lease: lease))
+            .event(
+                EventDelivery(
+                    handlers: channel.handlers, name: name,
+                    payload: .local(EventDelivery.LocalValue(value: value), data: data), lease: lease)))
     }
 
     func deliver(_ name: String, _ data: EventData, to target: EventTarget, _ lease: DeliveryLease) {
@@ -122,7 +123,7 @@ extension Engine {
             let channel = ChannelFamily.memberChannelName(memberID: identity)
             member.streams.yield(ChannelEvent(channel: channel, name: name, data: data))
         }
-        deliver(EventDelivery(handlers: handlers, name: name, payload: .wire(data), lease: lease))
+        deliver(.event(EventDelivery(handlers: handlers, name: name, payload: .wire(data), lease: lease)))
     }
 }
 

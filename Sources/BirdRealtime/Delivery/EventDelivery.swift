@@ -1,5 +1,5 @@
 /// One event on its way to the handlers of a channel.
-struct EventDelivery: DeliveryItem {
+struct EventDelivery: Sendable {
     /// What came with the event.
     enum Payload: Sendable {
         /// Decoded once, and only when a handler wants the value.
