@@ -65,6 +65,9 @@ let package = Package(
             of: "BirdRealtimeTestKit",
             ["BirdRealtime", "RealtimeCore", "WebSocketClient", "SystemTLS", "SystemIO"]),
         .testTarget(
+            name: "BirdToolTests", dependencies: ["bird", "BirdRealtimeTestKit", "WebSocketClient"],
+            swiftSettings: strict),
+        .testTarget(
             name: "CompatibilityTests", dependencies: ["BirdRealtime", "BirdRealtimeTestKit"],
             swiftSettings: [.swiftLanguageMode(.v6)]),
     ]
