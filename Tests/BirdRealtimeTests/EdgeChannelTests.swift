@@ -13,8 +13,7 @@ import Testing
         let tokens = Heard<Int>()
         let bird = site.client {
             $0.authHeadersProvider = {
-                tokens.append(1)
-                return ["x-token": "t\(tokens.count)"]
+                ["x-token": "t\(tokens.append(1))"]
             }
         }
         let channels = ["private-a", "presence-b", "c"].map { bird.subscribe($0) }
@@ -152,17 +151,36 @@ import Testing
     @Test("J1: an authorization for the connection before is not used on the next")
     func lateAuth() async throws {
         let site = try await Site()
-        site.edge.failAuth(with: .held, channel: "private-a")
-        let bird = site.client()
+        let endpoint = try #require(AuthEndpoint(site.edge.authEndpoint))
+        let signer = DefaultAuthorizer(
+            transport: EndpointTransport(site.options), headers: [:], provider: nil)
+        let (gate, opener) = AsyncStream.makeStream(of: Void.self)
+        let asked = Heard<String>()
+        let answered = Heard<String>()
+        let bird = site.client {
+            $0.authorizer = { channel, connection in
+                // A request of its own, so that a cancelled caller still gets the answer.
+                let auth = try await Task {
+                    try await signer.authorize(channel: channel, connection: connection, at: endpoint)
+                }.value
+                asked.append(connection)
+                // The first answer waits, whatever becomes of its connection.
+                if asked.all.first == connection { await Task { for await _ in gate {} }.value }
+                answered.append(connection)
+                return auth
+            }
+        }
         let channel = bird.subscribe("private-a")
-        try await site.edge.waitFor { !$0.received("bird:subscribe").isEmpty || $0.acceptedConnections == 1 }
-        await until { bird.connectionState == .connected }
-        let id = bird.connectionId
+        await until { asked.count == 1 }
         await site.edge.inject(.reset)
-        await until { bird.connectionId != id && channel.subscribed }
-        await site.edge.releaseAuth()
-        let subscribes = site.edge.log.received("bird:subscribe", channel: "private-a")
-        #expect(subscribes.count == 1)
+        await until { channel.subscribed }
+        opener.finish()
+        await until { answered.count == 2 }
+        #expect(answered.all.last == asked.all.first)
+        #expect(Set(asked.all).count == 2)
+        #expect(channel.subscribed)
+        // Only the second connection has asked to subscribe, and its signature was right.
+        #expect(site.edge.log.received("bird:subscribe", channel: "private-a").map(\.connection) == [2])
         #expect(site.edge.log.violations.isEmpty)
         bird.disconnect()
         await site.edge.stop()
