@@ -43,7 +43,7 @@ final class URLSessionTransport: AuthTransport {
             (data, response) = try await answer(to: request)
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            if let error = error as? URLError, error.code == .timedOut {
+            if let error = error as? URLError, [.timedOut, .cancelled].contains(error.code) {
                 throw endpoint.error("no answer within authTimeout (\(timeout) s)")
             }
             throw endpoint.error("no answer: \(error.localizedDescription)")
@@ -66,6 +66,13 @@ extension URLSessionTransport {
     /// cancelled from elsewhere.
     private func answer(to request: URLRequest) async throws -> (Data, URLResponse) {
         let slot = RequestSlot()
+        // URLSession's own limit is of silence: an answer that trickles in would never end.
+        let limit = DispatchWorkItem { slot.cancel() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + timeout, execute: limit)
+        defer {
+            limit.cancel()
+            slot.clear()
+        }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let task = session.dataTask(with: request) { data, response, error in
@@ -100,6 +107,11 @@ private final class RequestSlot: Sendable {
             return false
         }
         if isCancelled { task.cancel() }
+    }
+
+    /// The request is over.
+    func clear() {
+        state.withLock { $0 = .empty }
     }
 
     func cancel() {
