@@ -14,15 +14,16 @@ extension Engine {
         }
     }
 
-    func report(_ error: RealtimeError) {
+    /// An error found on this side. One that came from the service has a cost, so that many of them cannot pile up.
+    func report(_ error: RealtimeError, cost: Int = 0) {
         note(.warning, error.message)
-        tell(errorObservers, error)
+        tell(errorObservers, error, cost: cost)
     }
 
-    private func tell<Input: Sendable>(_ observers: Observers<Input>, _ input: Input) {
+    private func tell<Input: Sendable>(_ observers: Observers<Input>, _ input: Input, cost: Int = 0) {
         let hearers = observers.happened(input)
         guard !hearers.isEmpty else { return }
-        deliver(.call { for observer in hearers { observer(input) } })
+        deliver(.call(cost: cost) { for observer in hearers { observer(input) } })
     }
 
     func announce(_ action: Action) {
@@ -36,7 +37,7 @@ extension Engine {
             note(.info, "next attempt in \(wait.inSeconds) s")
             tell(connectingInObservers, wait.inSeconds)
         case .error(let error):
-            report(RealtimeError(error))
+            report(RealtimeError(error), cost: error.message.utf8.count + DeliveryItem.baseCost)
         case .signinError(let failure):
             note(.warning, "signing in again failed")
             tell(signinErrorObservers, failure.thrown)
@@ -85,8 +86,9 @@ extension Engine {
             channel(id)?.update(.remove(member.id))
             emit(BirdProtocol.Event.memberRemoved, Member(member), member.json, on: id, lease)
         case .watchlist(let events):
+            let size = events.reduce(DeliveryItem.baseCost) { $1.memberIDs.reduce($0) { $0 + $1.utf8.count } }
             deliver(
-                DeliveryItem.call { [member] in
+                .call(cost: size) { [member] in
                     guard lease.isValid else { return }
                     for event in events { member.watchlist.deliver(event.name, event.memberIDs) }
                 })

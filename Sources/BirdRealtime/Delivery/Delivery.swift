@@ -90,21 +90,24 @@ final class Delivery: Sendable {
 /// Something to be brought to handlers.
 enum DeliveryItem: Sendable {
     case event(EventDelivery)
-    /// Any other call that has its place in the order.
-    case call(@Sendable () -> Void)
+    /// Any other call that has its place in the order. One without a cost is never dropped.
+    case call(cost: Int = 0, @Sendable () -> Void)
 
-    /// The event data it holds on to while it waits.
+    /// What it counts for against the limit while it waits.
     var byteCount: Int {
         switch self {
         case .event(let event): event.byteCount
-        case .call: 0
+        case .call(let cost, _): cost
         }
     }
+
+    /// What each event counts for beside its name and data.
+    static let baseCost = 64
 
     func deliver() {
         switch self {
         case .event(let event): event.deliver()
-        case .call(let body): body()
+        case .call(_, let body): body()
         }
     }
 }
