@@ -185,4 +185,36 @@ import Testing
         bird.disconnect()
         await site.edge.stop()
     }
+
+    @Test("L1, L3: whatever stands in data, the handler runs once, and text and integers are exact")
+    func forms() async throws {
+        let site = try await Site()
+        let bird = site.client()
+        let channel = bird.subscribe("c")
+        let (texts, values, ids) = (Heard<String>(), Heard<String>(), Heard<Int64>())
+        channel.bindData("e") { data in
+            texts.append(data.isAbsent ? "absent" : data.text)
+            if let id = data.integer(at: "id", as: Int64.self) { ids.append(id) }
+        }
+        channel.bind("e") { values.append($0 == nil ? "nil" : $0 is String ? "string" : "other") }
+        await until { channel.subscribed }
+        let forms = [
+            (#""hello""#, "hello", "string"), (#""\"hi\"""#, #""hi""#, "string"), (#""""#, "", "string"),
+            (#""7""#, "7", "other"), (#""null""#, "null", "other"), (#""{bad""#, "{bad", "string"),
+            (
+                #""{\"id\":9007199254740993,\"u\":18446744073709551615,\"d\":0.1}""#,
+                #"{"id":9007199254740993,"u":18446744073709551615,"d":0.1}"#, "other"
+            ),
+        ]
+        for (literal, _, _) in forms {
+            await site.edge.inject(.text(#"{"event":"e","channel":"c","data":\#(literal)}"#))
+        }
+        await site.edge.inject(.text(#"{"event":"e","channel":"c"}"#))
+        await until { values.count == forms.count + 1 }
+        #expect(texts.all == forms.map(\.1) + ["absent"])
+        #expect(values.all == forms.map(\.2) + ["nil"])
+        #expect(ids.all == [9_007_199_254_740_993])
+        bird.disconnect()
+        await site.edge.stop()
+    }
 }

@@ -39,9 +39,10 @@ final class EndpointTransport: AuthTransport {
 
     init(_ options: BirdRealtimeOptions) {
         timeout = options.authTimeout
-        own =
-            options.tls == TLSOptions()
-            ? nil : TLSTransport(options: options.tls, timeout: options.authTimeout)
+        var tls = options.tls
+        // A name given for the WebSocket's host is not that of the backend.
+        tls.serverName = nil
+        own = tls == TLSOptions() ? nil : TLSTransport(options: tls, timeout: options.authTimeout)
     }
 
     func post(_ body: [UInt8], headers: [String: String], to endpoint: AuthEndpoint) async throws
