@@ -53,6 +53,7 @@ let package = Package(
         tool("bird", ["BirdRealtime", "BirdRealtimeTestKit", "WebSocketClient"]),
         tool("websocket-echo", ["WebSocketClient"]),
         tool("websocket-testee", ["WebSocketClient"]),
+        tool("websocket-bench", ["BirdRealtime", "WebSocketClient"]),
 
         tests(of: "WebSocketCore"),
         tests(of: "WebSocketDeflate", ["WebSocketCore"]),
