@@ -21,6 +21,12 @@ final class ScriptedServer: Sendable {
 
     var url: String { "\(tls == nil ? "ws" : "wss")://127.0.0.1:\(port)/" }
 
+    /// Whether somebody has connected whom nobody accepted yet.
+    func hasConnection() async throws -> Bool {
+        await rounds(3)
+        return try socket.accept() != nil
+    }
+
     /// The next connection over TCP, before any byte. Small buffers make a peer that does not read felt soon.
     func acceptTCP(smallBuffers: Bool = false) async throws -> ScriptedConnection {
         while true {
