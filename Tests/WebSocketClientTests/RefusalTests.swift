@@ -84,7 +84,8 @@ struct RefusalTests {
         var options = WebSocketOptions()
         options.limits.maxRefusalBodyBytes = 10
         let error = try await refusal(
-            options: options, "HTTP/1.1 403 x\r\nContent-Length: 1000\r\n\r\n" + String(repeating: "a", count: 1000))
+            options: options,
+            "HTTP/1.1 403 x\r\nContent-Length: 1000\r\n\r\n" + String(repeating: "a", count: 1000))
         #expect(error?.refusal?.body == Array(repeating: UInt8(ascii: "a"), count: 10))
     }
 
@@ -94,7 +95,8 @@ struct RefusalTests {
         var options = WebSocketOptions()
         options.headers = ["Authorization": "Bearer secret"]
         let error = try await refusal(
-            options: options, "HTTP/1.1 \(status) Moved\r\nLocation: \(other.url)\r\nContent-Length: 0\r\n\r\n")
+            options: options,
+            "HTTP/1.1 \(status) Moved\r\nLocation: \(other.url)\r\nContent-Length: 0\r\n\r\n")
         #expect(error?.kind == .refused)
         #expect(error?.refusal?.status == status)
         #expect(error?.refusal?.fields["Location"] == other.url)
