@@ -75,6 +75,8 @@ struct PingBook {
 
 /// Tasks that wait for room to send, in their order.
 struct SendWaiters {
+    var count: Int { waiting.count }
+
     private var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
     /// Waits that have a number and have not begun; a cancellation may come before they do.
     private var expected: Set<UInt64> = []
