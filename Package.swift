@@ -59,7 +59,7 @@ let package = Package(
         tests(of: "WebSocketDeflate", ["WebSocketCore"]),
         tests(of: "SystemIO"),
         tests(of: "SystemTLS", ["SystemIO"]),
-        tests(of: "WebSocketClient", ["WebSocketCore", "SystemIO", "SystemTLS"]),
+        tests(of: "WebSocketClient", ["WebSocketCore", "WebSocketDeflate", "SystemIO", "SystemTLS"]),
         tests(of: "RealtimeCore"),
         tests(of: "BirdRealtime", ["BirdRealtimeTestKit", "RealtimeCore", "SystemIO", "SystemTLS"]),
         tests(

@@ -24,7 +24,7 @@ extension WebSocketDriver {
                     hasHeard = true
                     process(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                     // Less than was asked for: there is no more. A full buffer may have more behind it, inside TLS too.
-                    if count < buffer.count { break reading }
+                    if count < buffer.count, transport?.hasEnded != true { break reading }
                 case .wouldBlock(let interest):
                     readWaits = interest
                     break reading
@@ -56,6 +56,7 @@ extension WebSocketDriver {
         loop.submit { [weak self] in
             self?.assumeIsolated { driver in
                 driver.isBurstScheduled = false
+                driver.processLeftover()
                 driver.readBurst()
             }
         }
@@ -118,21 +119,17 @@ extension WebSocketDriver {
     func setReadingPaused(_ isPaused: Bool) {
         guard isReadingPaused != isPaused else { return }
         isReadingPaused = isPaused
-        guard !isPaused else {
+        if isPaused {
             if !isInBurst { updateInterest() }
-            return
-        }
-        if isInBurst {
-            // Somewhere below on the stack a burst goes on; what was left over has its turn behind it.
+        } else {
+            // Never within this call: it may come out of a burst, of this connection or of another one whose bytes
+            // are in the loop's buffer.
             continueLater()
-            return
         }
-        processLeftover()
-        readBurst()
     }
 
-    private func processLeftover() {
-        guard !leftover.isEmpty else { return }
+    func processLeftover() {
+        guard !leftover.isEmpty, !isReadingPaused else { return }
         let bytes = leftover
         leftover = []
         isInBurst = true
