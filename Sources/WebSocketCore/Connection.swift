@@ -71,6 +71,9 @@ package struct Connection: ~Copyable {
         }
     }
 
+    /// How much memory is held for messages that are put together.
+    package var assemblyByteCount: Int { assembled.allocatedByteCount }
+
     /// The bytes of an event's payload. `input` is what the same call of `nextEvent` was given.
     package func withBytes<Result: ~Copyable, Failure: Error>(
         of payload: Payload, in input: UnsafeRawBufferPointer,
