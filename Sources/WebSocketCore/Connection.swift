@@ -64,8 +64,15 @@ package struct Connection: ~Copyable {
 
     /// Whether a message has begun and not ended: the transport's end would cut it.
     package var isInsideMessage: Bool {
-        if case .header = reading { incoming != nil || !cutHeader.isEmpty } else { true }
+        switch reading {
+        case .header: incoming != nil || !cutHeader.isEmpty
+        case .payload: true
+        case .ended: false
+        }
     }
+
+    /// How much memory is held for messages that are put together.
+    package var assemblyByteCount: Int { assembled.allocatedByteCount }
 
     /// The bytes of an event's payload. `input` is what the same call of `nextEvent` was given.
     package func withBytes<Result: ~Copyable, Failure: Error>(
