@@ -65,6 +65,9 @@ extension WebSocketDriver {
     /// Delivers the events in bytes that live for this call.
     func process(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
+        // Once for all messages in these bytes: the two are told about each of them.
+        guard let handler else { return }
+        let link = WebSocketHandle(driver: self)
         while true {
             if isReadingPaused {
                 leftover.append(contentsOf: bytes[offset...])
@@ -73,7 +76,7 @@ extension WebSocketDriver {
             guard case .open = phase else { return }
             do throws(ProtocolViolation) {
                 guard let event = try wire.nextEvent(in: bytes, at: &offset) else { return }
-                deliver(event, bytes)
+                deliver(event, bytes, to: handler, link)
             } catch {
                 fail(error)
                 return
@@ -82,22 +85,22 @@ extension WebSocketDriver {
     }
 
     @inline(__always)
-    private func deliver(_ event: Event, _ input: UnsafeRawBufferPointer) {
+    private func deliver(
+        _ event: Event, _ input: UnsafeRawBufferPointer, to handler: any WebSocketHandler,
+        _ link: WebSocketHandle
+    ) {
         switch event {
         case .message(let kind, .input(let range)):
-            handler?.received(
-                kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, WebSocketHandle(driver: self))
+            handler.received(kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, link)
         case .message(let kind, _):
-            withAssembled { bytes in handler?.received(kind, bytes, WebSocketHandle(driver: self)) }
+            withAssembled { bytes in handler.received(kind, bytes, link) }
         case .fragment(let kind, .input(let range), let isFirst, let isFinal):
-            handler?.receivedFragment(
+            handler.receivedFragment(
                 kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, isFirst: isFirst,
-                isFinal: isFinal,
-                WebSocketHandle(driver: self))
+                isFinal: isFinal, link)
         case .fragment(let kind, _, let isFirst, let isFinal):
             withAssembled { bytes in
-                handler?.receivedFragment(
-                    kind, bytes, isFirst: isFirst, isFinal: isFinal, WebSocketHandle(driver: self))
+                handler.receivedFragment(kind, bytes, isFirst: isFirst, isFinal: isFinal, link)
             }
         case .ping:
             break
