@@ -59,7 +59,8 @@ extension WebSocketDriver {
     func closeReceived() {
         closingBegan()
         pings.failAll(.closed)
-        flushUnlessInBurst()
+        // At once, also in a burst: what that reads next may be the end, behind which nothing is written.
+        flush()
         shutWriteIfDone()
     }
 
@@ -82,7 +83,7 @@ extension WebSocketDriver {
         closingBegan()
         // Before the application hears of it: what it does then must find an ended connection.
         phase = .lingering
-        flushUnlessInBurst()
+        flush()
         shutWriteIfDone()
         report(WebSocketError(violation), wasOpen: true)
     }
