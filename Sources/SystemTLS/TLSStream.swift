@@ -201,6 +201,11 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         }
     }
 
+    /// Whether the end of the stream, or its failure, was found behind bytes that were handed out: the next read tells.
+    package var hasEnded: Bool {
+        if case .open = reading { false } else { true }
+    }
+
     /// Writes as much as the kernel takes.
     package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) -> WriteOutcome {
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return .bytes(0) }
