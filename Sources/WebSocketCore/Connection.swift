@@ -21,7 +21,7 @@ package struct Connection: ~Copyable {
     var outgoing: OutgoingMessage?
     /// The start of a head that the input's end cut.
     var cutHeader: [UInt8] = []
-    var assembled = ByteBuffer()
+    var assembled: ByteBuffer
     var isAssemblyDelivered = false
     var control: [UInt8] = []
 
@@ -58,6 +58,7 @@ package struct Connection: ~Copyable {
         self.limits = limits
         self.compression = compression
         self.isStreaming = isStreaming
+        assembled = ByteBuffer(ceiling: limits.maxMessageBytes)
         decoder = FrameDecoder(
             role: role, maxFrameBytes: limits.maxFrameBytes, allowsCompression: compression != nil)
     }
@@ -93,7 +94,7 @@ package struct Connection: ~Copyable {
     /// Takes the assembled message away whole, leaving an empty buffer: no copy of a large message is made.
     package mutating func takeAssembled() -> ByteBuffer {
         isAssemblyDelivered = false
-        return exchange(&assembled, with: ByteBuffer())
+        return exchange(&assembled, with: ByteBuffer(ceiling: limits.maxMessageBytes))
     }
 
     /// Takes the buffer of a message back, once it has been read, so that its memory serves the next one.

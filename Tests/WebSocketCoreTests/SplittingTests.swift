@@ -58,7 +58,7 @@ struct SplittingTests {
         arguments: [Role.client, .server])
     func streaming(role: Role) {
         let bytes = Self.everyKind(for: role)
-        for length in 1...bytes.count {
+        for length in 1...40 {
             let end = Endpoint(role, isStreaming: true)
             var seen: [Seen] = []
             var message: [UInt8]?
@@ -68,7 +68,9 @@ struct SplittingTests {
                         seen.append(event)
                         continue
                     }
-                    #expect(isFirst == (message == nil))
+                    if isFirst != (message == nil) {
+                        Issue.record("isFirst is \(isFirst), pieces of \(length)")
+                    }
                     message = (message ?? []) + piece
                     guard isFinal, let whole = message else { continue }
                     seen.append(
@@ -107,7 +109,7 @@ struct RandomInputTests {
             let failures = end.receive(pieces: random.cut(bytes, atMost: 20)).filter {
                 if case .failed = $0 { true } else { false }
             }
-            #expect(failures.count <= 1, "seed \(seed)")
+            if failures.count > 1 { Issue.record("failed twice, seed \(seed)") }
             _ = end.written()
         }
     }
@@ -124,7 +126,7 @@ struct RandomInputTests {
             }
             let whole = Endpoint(role).receive(bytes)
             let cut = Endpoint(role).receive(pieces: random.cut(bytes, atMost: 30))
-            #expect(whole == cut, "seed \(seed)")
+            if whole != cut { Issue.record("\(bytes) are judged by how they are cut, seed \(seed)") }
         }
     }
 
@@ -148,7 +150,7 @@ struct RandomInputTests {
                     _ = piece.withUnsafeBytes { try? server.receive($0, at: &offset) }
                     offset = 0
                     _ = piece.withUnsafeBytes { try? client.receive($0, at: &offset) }
-                    #expect(offset <= piece.count, "seed \(seed)")
+                    if offset > piece.count { Issue.record("took too much, seed \(seed)") }
                 }
             }
         }
