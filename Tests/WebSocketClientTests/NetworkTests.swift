@@ -1,0 +1,140 @@
+import SystemIO
+import SystemTLS
+import Testing
+@testable import WebSocketClient
+
+@Suite("Network faults", .timeLimit(.minutes(3)))
+struct NetworkTests {
+    static func quick(_ limit: Duration = .milliseconds(200)) -> WebSocketOptions {
+        var options = WebSocketOptions()
+        options.connectTimeout = limit
+        return options
+    }
+
+    static let neverResolves = Resolver { (host, _) async throws(ResolveError) -> [SocketAddress] in
+        do {
+            try await Task.sleep(for: .seconds(3600))
+        } catch {}
+        throw .cancelled(host: host)
+    }
+
+    // MARK: G3, one deadline over every phase
+
+    @Test("G3: a lookup that never answers ends with connectTimeout, which names the phase")
+    func resolverStalls() async throws {
+        var options = Self.quick()
+        options.resolver = Self.neverResolves
+        let error = await webSocketError {
+            _ = try await WebSocket.connect(to: "ws://slow.test/", options: options)
+        }
+        #expect(error?.kind == .timeout)
+        #expect(error?.phase == .resolving)
+        #expect(error?.message.contains("connectTimeout") == true)
+    }
+
+    @Test(
+        "G3: an upgrade that is never answered, or only begun, ends with connectTimeout",
+        arguments: ["", "HTTP/1.1 10"])
+    func upgradeStalls(answer: String) async throws {
+        let server = try ScriptedServer()
+        async let failing = webSocketError {
+            _ = try await WebSocket.connect(to: server.url, options: Self.quick(.seconds(1)))
+        }
+        let peer = try await server.accept()
+        _ = try await peer.readHead()
+        try await peer.write(answer)
+        let error = await failing
+        #expect(error?.kind == .timeout && error?.phase == .upgrading)
+        _ = await peer.readToEnd()
+    }
+
+    @Test("G3: a TLS handshake that is never answered ends with connectTimeout")
+    func handshakeStalls() async throws {
+        let server = try ScriptedServer()
+        async let failing = webSocketError {
+            _ = try await WebSocket.connect(
+                to: "wss://127.0.0.1:\(server.port)/", options: Self.quick(.seconds(1)))
+        }
+        let peer = try await server.acceptTCP()
+        let error = await failing
+        #expect(error?.kind == .timeout && error?.phase == .securing)
+        _ = await peer.readToEnd()
+    }
+
+    @Test("G3: cancelling the task ends connecting in each phase, and the server sees the socket go")
+    func cancelled() async throws {
+        var options = WebSocketOptions()
+        options.resolver = Self.neverResolves
+        let resolving = Task { [options] in
+            try await WebSocket.connect(to: "ws://slow.test/", options: options)
+        }
+        await rounds(3)
+        resolving.cancel()
+        await #expect(throws: CancellationError.self) { _ = try await resolving.value }
+
+        for scheme in ["ws", "wss"] {
+            let server = try ScriptedServer()
+            let connecting = Task { try await WebSocket.connect(to: "\(scheme)://127.0.0.1:\(server.port)/") }
+            let peer = try await server.acceptTCP()
+            // The request, or TLS's first flight: the client waits for an answer now.
+            _ = try await peer.read(count: 1)
+            connecting.cancel()
+            await #expect(throws: CancellationError.self) { _ = try await connecting.value }
+            _ = await peer.readToEnd()
+        }
+    }
+
+    @Test("a handle that is closed while it connects ends as cancelled, never open")
+    func handleClosed() async throws {
+        let server = try ScriptedServer()
+        let recorder = Recorder()
+        let handle = connect(server, recorder)
+        let peer = try await server.acceptTCP()
+        handle.close()
+        let end = await recorder.end()
+        #expect(end?.wasOpen == false && end?.error?.kind == .cancelled)
+        _ = await peer.readToEnd()
+    }
+
+    // MARK: G1 and failures before the socket
+
+    @Test("G1: an address that nobody listens on does not keep the next from being reached")
+    func secondAddress() async throws {
+        let dead = try ScriptedServer().port
+        let server = try ScriptedServer()
+        var options = WebSocketOptions()
+        options.resolver = Resolver { (_, _) async throws(ResolveError) -> [SocketAddress] in
+            [.loopback6(port: dead), .loopback(port: server.port)]
+        }
+        async let connecting = WebSocket.connect(to: "ws://two.test/", options: options)
+        let peer = try await server.acceptUpgraded()
+        let socket = try await connecting
+        async let closing: Void = socket.close()
+        #expect(try await peer.readFrame() == .close(1000))
+        try await peer.write(ScriptedFrame.close(1000).bytes)
+        await peer.close()
+        await closing
+    }
+
+    @Test("a refused port is a transport error that names the address")
+    func refused() async throws {
+        let port = try ScriptedServer().port
+        let error = await webSocketError { _ = try await WebSocket.connect(to: "ws://127.0.0.1:\(port)/") }
+        #expect(error?.kind == .transport && error?.phase == .connecting)
+        #expect(error?.message.contains("127.0.0.1:\(port)") == true)
+        #expect(error?.systemError?.reason == "Connection refused")
+    }
+
+    @Test("a name that does not resolve is a transport error that names the host")
+    func unknownHost() async throws {
+        var options = WebSocketOptions()
+        options.resolver = Resolver { (host, _) async throws(ResolveError) -> [SocketAddress] in
+            throw .failed(host: host, reason: "Name or service not known", isTemporary: false)
+        }
+        let error = await webSocketError { [options] in
+            _ = try await WebSocket.connect(to: "ws://nowhere.test/", options: options)
+        }
+        #expect(error?.kind == .transport && error?.phase == .resolving)
+        #expect(error?.message.contains("nowhere.test") == true)
+    }
+}
