@@ -40,18 +40,19 @@ extension WebSocketDriver {
         isOpen.store(false, ordering: .releasing)
         waiters.failAll(.closed)
         guard closeTimer == nil else { return }
-        closeTimer = schedule(after: settings.closeTimeout) { driver in
-            driver.closeTimer = nil
-            driver.transport?.resetOnClose()
-            if driver.wire.connection.closing.received != nil {
-                driver.end(nil)
-            } else {
-                let limit = driver.settings.closeTimeout
-                driver.end(
-                    WebSocketError(
-                        .timeout, "the peer did not answer the close frame within closeTimeout, \(limit)",
-                        phase: .closing))
-            }
+        closeTimer = schedule(after: settings.closeTimeout) { $0.closeTimedOut() }
+    }
+
+    func closeTimedOut() {
+        transport?.resetOnClose()
+        if wire.connection.closing.received != nil {
+            end(nil)
+        } else {
+            let limit = settings.closeTimeout
+            end(
+                WebSocketError(
+                    .timeout, "the peer did not answer the close frame within closeTimeout, \(limit)",
+                    phase: .closing))
         }
     }
 

@@ -20,13 +20,7 @@ extension WebSocketDriver {
         guard case .idle = phase else { return }
         let dial = Dial()
         phase = .dialing(dial)
-        dial.timer = schedule(after: settings.connectTimeout) { driver in
-            guard case .dialing(let dial) = driver.phase else { return }
-            dial.timer = nil
-            let limit = driver.settings.connectTimeout
-            let words = "not connected within connectTimeout, \(limit): it ran out in \(dial.phase.rawValue)"
-            dial.cancel(WebSocketError(.timeout, words, phase: dial.phase))
-        }
+        dial.timer = schedule(after: settings.connectTimeout) { $0.connectTimedOut() }
         dial.task = Task {
             do throws(WebSocketError) {
                 switch steps {
@@ -40,6 +34,13 @@ extension WebSocketDriver {
             }
             disarm(dial)
         }
+    }
+
+    func connectTimedOut() {
+        guard case .dialing(let dial) = phase else { return }
+        let limit = settings.connectTimeout
+        let words = "not connected within connectTimeout, \(limit): it ran out in \(dial.phase.rawValue)"
+        dial.cancel(WebSocketError(.timeout, words, phase: dial.phase))
     }
 
     private func disarm(_ dial: Dial) {

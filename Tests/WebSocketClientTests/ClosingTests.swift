@@ -146,7 +146,7 @@ struct ClosingTests {
     @Test("A peer that answered the close frame but keeps TCP open is left after closeTimeout, in order")
     func keptOpen() async throws {
         var options = WebSocketOptions()
-        options.closeTimeout = .milliseconds(300)
+        options.closeTimeout = .seconds(600)
         let server = try ScriptedServer()
         let recorder = Recorder()
         let link = connect(server, recorder, options)
@@ -155,6 +155,9 @@ struct ClosingTests {
         link.close()
         _ = try await peer.readFrame()
         try await peer.write(ScriptedFrame.close(1000).bytes)
+        while await !link.driver.hasReceivedClose { await rounds(1) }
+        #expect(recorder.entries == [.opened])
+        await link.driver.closeTimedOut()
         let end = await recorder.end()
         #expect(end?.error == nil)
         #expect(end?.closeInfo.isClean == true)

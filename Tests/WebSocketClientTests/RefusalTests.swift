@@ -1,5 +1,5 @@
 import Testing
-import WebSocketClient
+@testable import WebSocketClient
 
 @Suite("A refused upgrade", .timeLimit(.minutes(2)))
 struct RefusalTests {
@@ -72,8 +72,17 @@ struct RefusalTests {
     @Test("A body that never ends is a refusal once connectTimeout is over")
     func endlessBody() async throws {
         var options = WebSocketOptions()
-        options.connectTimeout = .seconds(2)
-        let error = try await refusal(options: options, "HTTP/1.1 429 x\r\nRetry-After: 7\r\n\r\nand then")
+        options.connectTimeout = .seconds(600)
+        let server = try ScriptedServer()
+        let recorder = Recorder()
+        let link = connect(server, recorder, options)
+        let peer = try await server.accept()
+        _ = try await peer.readHead()
+        try await peer.write("HTTP/1.1 429 x\r\nRetry-After: 7\r\n\r\nand then")
+        await rounds(50)
+        #expect(recorder.entries == [])
+        await link.driver.connectTimedOut()
+        let error = await recorder.end()?.error
         #expect(error?.kind == .refused)
         #expect(error?.refusal?.fields["Retry-After"] == "7")
         #expect(error?.refusal?.body == Array("and then".utf8))

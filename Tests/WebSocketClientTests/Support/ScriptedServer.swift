@@ -210,6 +210,8 @@ actor ScriptedConnection {
 
     /// So many bytes, no more and no fewer.
     func read(count: Int) async throws -> [UInt8] {
+        // What was read before is kept: an empty payload takes nothing of it.
+        if count == 0 { return [] }
         var bytes: [UInt8] = []
         while bytes.count < count {
             guard let more = try await read() else { throw ScriptError.ended(after: bytes) }
