@@ -13,18 +13,34 @@ package struct CertificateAuthority {
     package let certificatePEM: String
     private let certificate: Certificate
     private let key: PrivateKey
+    /// What those that trust only the root need beside a certificate; empty for a root.
+    private let chainPEM: String
 
+    /// A root: signed by itself.
     package init(name: String) throws(TLSError) {
         key = try Self.newKey()
         certificate = try Self.certificate(
             commonName: name, names: "", key: key, issuer: nil, issuerKey: key, days: -1...3650,
             isAuthority: true)
         certificatePEM = certificate.pem
+        chainPEM = ""
     }
 
-    /// Signs a certificate for a server.
+    /// An authority below another one; the chains of what it signs lead up to the root, without the root.
+    package init(name: String, signedBy parent: CertificateAuthority) throws(TLSError) {
+        key = try Self.newKey()
+        certificate = try Self.certificate(
+            commonName: name, names: "", key: key, issuer: parent.certificate, issuerKey: parent.key,
+            days: -1...3650, isAuthority: true)
+        certificatePEM = certificate.pem
+        chainPEM = certificatePEM + parent.chainPEM
+    }
+
+    /// Signs a certificate for a server, or for a client.
     ///
-    /// - Parameter days: from when until when it is valid, in days from now.
+    /// - Parameters:
+    ///   - names: DNS names, `*.a.test` too. Without names and addresses the certificate has a common name alone.
+    ///   - days: from when until when it is valid, in days from now.
     package func issue(
         names: [String] = [], addresses: [String] = [], commonName: String? = nil,
         days: ClosedRange<Int> = -1...30
@@ -35,7 +51,7 @@ package struct CertificateAuthority {
             names: Self.list(names, addresses), key: key, issuer: certificate, issuerKey: self.key,
             days: days,
             isAuthority: false)
-        return Identity(certificateChainPEM: certificate.pem, privateKeyPEM: key.pem)
+        return Identity(certificateChainPEM: certificate.pem + chainPEM, privateKeyPEM: key.pem)
     }
 
     /// A certificate that is signed by itself.
