@@ -36,6 +36,20 @@ package struct CertificateAuthority {
         chainPEM = certificatePEM + parent.chainPEM
     }
 
+    /// Lets a certificate sign that is no authority's, which whoever verifies the result has to refuse.
+    package init(posingAs identity: Identity) throws(TLSError) {
+        key = try PrivateKey(pem: identity.privateKeyPEM, of: "the key")
+        certificate = try Certificate.all(inPEM: identity.certificateChainPEM, of: "the certificate")[0]
+        certificatePEM = certificate.pem
+        chainPEM = identity.certificateChainPEM
+    }
+
+    /// What a directory of authorities calls this one, as `openssl rehash` names files.
+    package var hashedFileName: String {
+        let hash = String(certificate.withPointer { X509_subject_name_hash($0) }, radix: 16)
+        return String(repeating: "0", count: 8 - hash.count) + hash + ".0"
+    }
+
     /// Signs a certificate for a server, or for a client.
     ///
     /// - Parameters:
@@ -100,6 +114,7 @@ package struct CertificateAuthority {
             (NID_basic_constraints, isAuthority ? "critical,CA:TRUE" : "CA:FALSE"),
             (NID_subject_key_identifier, "hash"),
         ]
+        if issuer != nil { extensions.append((NID_authority_key_identifier, "keyid")) }
         if isAuthority { extensions.append((NID_key_usage, "critical,keyCertSign,cRLSign")) }
         if !names.isEmpty { extensions.append((NID_subject_alt_name, names)) }
         for (identifier, value) in extensions {

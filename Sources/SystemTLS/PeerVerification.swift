@@ -68,6 +68,10 @@ final class PeerVerification {
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
             return "\(which) is signed by an authority that is not known"
                 + mend("that authority", "or make the server send its whole chain")
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+            return
+                "\(which) has a wrong signature: it was changed, or signed by another authority that has the "
+                + "name of one that is trusted\(mend("the right one"))"
         default:
             return "\(which) was refused: \(Self.reason(code))"
         }

@@ -94,7 +94,10 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     package var localAddress: SocketAddress? { socket.localAddress }
 
     /// Goes on with the handshake. The peer is verified in it, before anything of the application is sent.
+    ///
+    /// - Throws: why it failed, and the same again whatever is tried afterwards.
     package mutating func handshake() throws(TLSError) -> HandshakeProgress {
+        if case .failed(let error) = reading { throw error }
         ErrorQueue.clear()
         let result = SSL_do_handshake(ssl)
         if result == 1 { return .done }
@@ -102,9 +105,14 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         case SSL_ERROR_WANT_READ: return .wants(.read)
         case SSL_ERROR_WANT_WRITE: return .wants(.write)
         case SSL_ERROR_SYSCALL where bioState.pointee.error != 0:
-            throw transportError("TLS handshake with \(host)")
-        default: throw handshakeError()
+            throw handshakeFailed(transportError("TLS handshake with \(host)"))
+        default: throw handshakeFailed(handshakeError())
         }
+    }
+
+    private mutating func handshakeFailed(_ error: TLSError) -> TLSError {
+        reading = .failed(error)
+        return error
     }
 
     private func handshakeError() -> TLSError {
@@ -217,7 +225,9 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     }
 
     private func broken() -> TLSError {
-        HandshakeFailure.broken(ErrorQueue.take(), peer: peer, isServer: context.isServer)
+        // Reading and writing go on with a handshake that is not done.
+        if let failure = verification.failure { return TLSError(.certificate, failure) }
+        return HandshakeFailure.broken(ErrorQueue.take(), peer: peer, isServer: context.isServer)
     }
 
     private var peer: String { socket.peerAddress?.description ?? host }
