@@ -53,12 +53,13 @@ let package = Package(
         tool("bird", ["BirdRealtime", "BirdRealtimeTestKit", "WebSocketClient"]),
         tool("websocket-echo", ["WebSocketClient"]),
         tool("websocket-testee", ["WebSocketClient"]),
+        tool("websocket-bench", ["BirdRealtime", "WebSocketClient"]),
 
         tests(of: "WebSocketCore"),
         tests(of: "WebSocketDeflate", ["WebSocketCore"]),
         tests(of: "SystemIO"),
         tests(of: "SystemTLS", ["SystemIO"]),
-        tests(of: "WebSocketClient", ["WebSocketCore", "SystemIO", "SystemTLS"]),
+        tests(of: "WebSocketClient", ["WebSocketCore", "WebSocketDeflate", "SystemIO", "SystemTLS"]),
         tests(of: "RealtimeCore"),
         tests(of: "BirdRealtime", ["BirdRealtimeTestKit", "RealtimeCore", "SystemIO", "SystemTLS"]),
         tests(

@@ -17,7 +17,8 @@ final class Inbox: WebSocketHandler {
         var isPaused = false
         var isAbandoned = false
         var end: WebSocketEnd?
-        var reader: Answer<Item?>?
+        /// Tasks that wait; one that was cancelled may still be among them.
+        var readers: [Answer<Item?>] = []
         var endWaiters: [CheckedContinuation<WebSocketEnd, Never>] = []
         var handle: WebSocketHandle?
     }
@@ -46,39 +47,37 @@ final class Inbox: WebSocketHandler {
     ) {
         let item = Item(
             kind: kind, bytes: bytes.withUnsafeBytes { Array($0) }, isFirst: isFirst, isFinal: isFinal)
-        let (reader, pauses) = state.withLock { state -> (Answer<Item?>?, Bool) in
-            if state.isAbandoned { return (nil, false) }
-            if let reader = state.reader.take() { return (reader, false) }
-            state.items.append(item)
-            // An item costs memory beside its bytes: a flood of empty messages is a flood as well.
-            state.byteCount += item.bytes.count + 64
-            let pauses = !state.isPaused && state.byteCount > highWater
-            if pauses { state.isPaused = true }
-            return (nil, pauses)
+        while true {
+            let (reader, pauses) = state.withLock { state -> (Answer<Item?>?, Bool) in
+                if state.isAbandoned { return (nil, false) }
+                if !state.readers.isEmpty { return (state.readers.removeFirst(), false) }
+                state.items.append(item)
+                // An item costs memory beside its bytes: a flood of empty messages is a flood as well.
+                state.byteCount += item.bytes.count + 64
+                let pauses = !state.isPaused && state.byteCount > highWater
+                if pauses { state.isPaused = true }
+                return (nil, pauses)
+            }
+            if pauses { link.pauseReading() }
+            // A task that was cancelled at this very moment leaves the item to the next one.
+            if reader?.offer(item) ?? true { return }
         }
-        if let reader, !reader.offer(item) { putBack(item) }
-        if pauses { link.pauseReading() }
     }
 
     func ended(_ end: WebSocketEnd) {
-        let (reader, waiters) = state.withLock { state in
+        let (readers, waiters) = state.withLock { state in
             state.end = end
             state.handle = nil
-            defer { state.endWaiters = [] }
-            return (state.reader.take(), state.endWaiters)
+            defer {
+                state.readers = []
+                state.endWaiters = []
+            }
+            return (state.readers, state.endWaiters)
         }
         if let error = end.error { opening.finish(.failure(error)) }
         opening.finish(.failure(WebSocketError.closed))
-        reader?.finish(Self.result(of: end))
+        for reader in readers { reader.finish(Self.result(of: end)) }
         for waiter in waiters { waiter.resume(returning: end) }
-    }
-
-    /// The task that waited was cancelled at the very moment.
-    private func putBack(_ item: Item) {
-        state.withLock { state in
-            state.items.prepend(item)
-            state.byteCount += item.bytes.count + 64
-        }
     }
 
     // MARK: From tasks
@@ -97,7 +96,6 @@ final class Inbox: WebSocketHandler {
         let answer = Answer<Item?>()
         var resumes: WebSocketHandle?
         state.withLock { state in
-            precondition(state.reader == nil, "two tasks iterate over the messages of one WebSocket")
             if let item = state.items.popFirst() {
                 state.byteCount -= item.bytes.count + 64
                 if state.isPaused, state.byteCount <= highWater / 2 {
@@ -108,16 +106,24 @@ final class Inbox: WebSocketHandler {
             } else if let end = state.end {
                 answer.finish(Self.result(of: end))
             } else {
-                state.reader = answer
+                state.readers.append(answer)
             }
         }
         resumes?.resumeReading()
         do {
             return try await answer.value()
         } catch {
-            state.withLock { if $0.reader === answer { $0.reader = nil } }
+            state.withLock { $0.readers.removeAll { $0 === answer } }
             throw error
         }
+    }
+
+    /// The next beginning of a message. What is left of one that was given up in its middle is dropped.
+    func nextBeginning() async throws -> Item? {
+        while let item = try await next() {
+            if item.isFirst { return item }
+        }
+        return nil
     }
 
     func ended() async -> WebSocketEnd {
@@ -152,15 +158,6 @@ final class Inbox: WebSocketHandler {
         private var first = 0
 
         mutating func append(_ item: Item) { items.append(item) }
-
-        mutating func prepend(_ item: Item) {
-            if first > 0 {
-                first -= 1
-                items[first] = item
-            } else {
-                items.insert(item, at: 0)
-            }
-        }
 
         mutating func popFirst() -> Item? {
             guard first < items.count else { return nil }

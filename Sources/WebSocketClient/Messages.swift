@@ -19,7 +19,7 @@ public struct Messages: AsyncSequence, Sendable {
 
         /// The next message; nil after a closing handshake.
         public mutating func next() async throws -> WebSocket.Message? {
-            guard var item = try await socket.inbox.next() else { return nil }
+            guard var item = try await socket.inbox.nextBeginning() else { return nil }
             if item.isFinal { return Self.message(item.kind, item.bytes) }
             // The socket streams its messages: this puts one together again.
             var bytes = item.bytes
@@ -65,7 +65,7 @@ public struct MessageStreams: AsyncSequence, Sendable {
                 var rest = last.makeAsyncIterator()
                 while try await rest.next() != nil {}
             }
-            guard let item = try await socket.inbox.next() else { return nil }
+            guard let item = try await socket.inbox.nextBeginning() else { return nil }
             let message = IncomingMessage(item, socket)
             last = message
             return message

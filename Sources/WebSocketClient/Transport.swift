@@ -61,6 +61,14 @@ enum Transport: ~Copyable {
         }
     }
 
+    /// Whether the end was found behind bytes already: the socket's readiness need not show it.
+    var hasEnded: Bool {
+        switch self {
+        case .plain: false
+        case .secure(let stream): stream.hasEnded
+        }
+    }
+
     /// Makes the closing a reset.
     func resetOnClose() {
         switch self {

@@ -59,7 +59,8 @@ extension WebSocketDriver {
     func closeReceived() {
         closingBegan()
         pings.failAll(.closed)
-        flushUnlessInBurst()
+        // At once, also in a burst: what that reads next may be the end, behind which nothing is written.
+        flush()
         shutWriteIfDone()
     }
 
@@ -80,10 +81,11 @@ extension WebSocketDriver {
     /// The peer broke the protocol. It is told why, and the end is told here at once.
     func fail(_ violation: ProtocolViolation) {
         closingBegan()
-        report(WebSocketError(violation))
+        // Before the application hears of it: what it does then must find an ended connection.
         phase = .lingering
-        flushUnlessInBurst()
+        flush()
         shutWriteIfDone()
+        report(WebSocketError(violation), wasOpen: true)
     }
 
     /// The peer sends no more.
@@ -101,13 +103,16 @@ extension WebSocketDriver {
 
     /// Lets go of everything and tells the end, unless that was told before.
     func end(_ error: WebSocketError?) {
-        if case .ended = phase { return }
-        if wire.connection.closing.received != nil, hasWriteFailed || error?.kind == .transport {
-            // A closing handshake that was complete but for our answer's arrival is a closing handshake.
-            report(nil)
-        } else {
-            report(error)
+        let wasOpen: Bool
+        switch phase {
+        case .ended: return
+        case .open: wasOpen = true
+        case .idle, .dialing, .lingering: wasOpen = false
         }
+        // A closing handshake that was complete but for our answer's arrival is a closing handshake.
+        let isClosed =
+            wire.connection.closing.received != nil && (hasWriteFailed || error?.kind == .transport)
+        // Before the application hears of it: what it does then must find an ended connection.
         phase = .ended
         isOpen.store(false, ordering: .releasing)
         for timer in [closeTimer, keepaliveTimer] {
@@ -120,15 +125,15 @@ extension WebSocketDriver {
         transport = nil
         wire.outbox.removeAll()
         leftover = []
+        report(isClosed ? nil : error, wasOpen: wasOpen)
     }
 
     /// Tells the end, once.
-    private func report(_ error: WebSocketError?) {
+    private func report(_ error: WebSocketError?, wasOpen: Bool) {
         let failure = error ?? .closed
         waiters.failAll(failure)
         pings.failAll(failure)
         guard let handler = handler.take() else { return }
-        let wasOpen = if case .open = phase { true } else { false }
         handler.ended(WebSocketEnd(closeInfo: closeInfo, error: error, wasOpen: wasOpen))
     }
 

@@ -34,7 +34,9 @@ extension WebSocketDriver {
                 case .serve(let accept): try await serve(dial, accept)
                 }
             } catch {
-                end(dial.failure ?? error)
+                // A refusal whose body never ends is a refusal, also when the time for it runs out.
+                let isRefusal = error.kind == .refused && dial.failure?.kind == .timeout
+                end(isRefusal ? error : dial.failure ?? error)
             }
             disarm(dial)
         }
@@ -106,7 +108,6 @@ extension WebSocketDriver {
                 do throws(WebSocketError) {
                     try await wait(for: interest, transport.rawValue, .upgrading)
                 } catch {
-                    // A refusal whose body never ends is a refusal.
                     if handshake.isReadingRefusal {
                         throw WebSocketError(handshake.transportEnded(), host: url.place)
                     }

@@ -75,7 +75,11 @@ struct PingBook {
 
 /// Tasks that wait for room to send, in their order.
 struct SendWaiters {
+    var count: Int { waiting.count }
+
     private var waiting: [(number: UInt64, continuation: CheckedContinuation<Void, any Error>)] = []
+    /// Waits that have a number and have not begun; a cancellation may come before they do.
+    private var expected: Set<UInt64> = []
     private var cancelled: Set<UInt64> = []
     private var last: UInt64 = 0
 
@@ -84,7 +88,15 @@ struct SendWaiters {
         return last
     }
 
+    /// The number of a wait that is about to begin.
+    mutating func expect() -> UInt64 {
+        let number = newNumber()
+        expected.insert(number)
+        return number
+    }
+
     mutating func add(_ number: UInt64, _ continuation: CheckedContinuation<Void, any Error>) {
+        expected.remove(number)
         if cancelled.remove(number) != nil {
             continuation.resume(throwing: CancellationError())
         } else {
@@ -92,17 +104,13 @@ struct SendWaiters {
         }
     }
 
-    /// A cancellation may come before the wait has begun.
+    /// A cancellation may come before the wait has begun, and after it has ended.
     mutating func cancel(_ number: UInt64) {
-        guard let index = waiting.firstIndex(where: { $0.number == number }) else {
+        if let index = waiting.firstIndex(where: { $0.number == number }) {
+            waiting.remove(at: index).continuation.resume(throwing: CancellationError())
+        } else if expected.contains(number) {
             cancelled.insert(number)
-            return
         }
-        waiting.remove(at: index).continuation.resume(throwing: CancellationError())
-    }
-
-    mutating func forget(_ number: UInt64) {
-        cancelled.remove(number)
     }
 
     mutating func wakeAll() {

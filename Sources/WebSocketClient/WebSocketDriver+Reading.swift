@@ -24,7 +24,7 @@ extension WebSocketDriver {
                     hasHeard = true
                     process(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
                     // Less than was asked for: there is no more. A full buffer may have more behind it, inside TLS too.
-                    if count < buffer.count { break reading }
+                    if count < buffer.count, transport?.hasEnded != true { break reading }
                 case .wouldBlock(let interest):
                     readWaits = interest
                     break reading
@@ -56,6 +56,7 @@ extension WebSocketDriver {
         loop.submit { [weak self] in
             self?.assumeIsolated { driver in
                 driver.isBurstScheduled = false
+                driver.processLeftover()
                 driver.readBurst()
             }
         }
@@ -64,6 +65,9 @@ extension WebSocketDriver {
     /// Delivers the events in bytes that live for this call.
     func process(_ bytes: UnsafeRawBufferPointer) {
         var offset = 0
+        // Once for all messages in these bytes: the two are told about each of them.
+        guard let handler else { return }
+        let link = WebSocketHandle(driver: self)
         while true {
             if isReadingPaused {
                 leftover.append(contentsOf: bytes[offset...])
@@ -72,7 +76,7 @@ extension WebSocketDriver {
             guard case .open = phase else { return }
             do throws(ProtocolViolation) {
                 guard let event = try wire.nextEvent(in: bytes, at: &offset) else { return }
-                deliver(event, bytes)
+                deliver(event, bytes, to: handler, link)
             } catch {
                 fail(error)
                 return
@@ -81,22 +85,22 @@ extension WebSocketDriver {
     }
 
     @inline(__always)
-    private func deliver(_ event: Event, _ input: UnsafeRawBufferPointer) {
+    private func deliver(
+        _ event: Event, _ input: UnsafeRawBufferPointer, to handler: any WebSocketHandler,
+        _ link: WebSocketHandle
+    ) {
         switch event {
         case .message(let kind, .input(let range)):
-            handler?.received(
-                kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, WebSocketHandle(driver: self))
+            handler.received(kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, link)
         case .message(let kind, _):
-            withAssembled { bytes in handler?.received(kind, bytes, WebSocketHandle(driver: self)) }
+            withAssembled { bytes in handler.received(kind, bytes, link) }
         case .fragment(let kind, .input(let range), let isFirst, let isFinal):
-            handler?.receivedFragment(
+            handler.receivedFragment(
                 kind, UnsafeRawBufferPointer(rebasing: input[range]).bytes, isFirst: isFirst,
-                isFinal: isFinal,
-                WebSocketHandle(driver: self))
+                isFinal: isFinal, link)
         case .fragment(let kind, _, let isFirst, let isFinal):
             withAssembled { bytes in
-                handler?.receivedFragment(
-                    kind, bytes, isFirst: isFirst, isFinal: isFinal, WebSocketHandle(driver: self))
+                handler.receivedFragment(kind, bytes, isFirst: isFirst, isFinal: isFinal, link)
             }
         case .ping:
             break
@@ -118,21 +122,17 @@ extension WebSocketDriver {
     func setReadingPaused(_ isPaused: Bool) {
         guard isReadingPaused != isPaused else { return }
         isReadingPaused = isPaused
-        guard !isPaused else {
+        if isPaused {
             if !isInBurst { updateInterest() }
-            return
-        }
-        if isInBurst {
-            // Somewhere below on the stack a burst goes on; what was left over has its turn behind it.
+        } else {
+            // Never within this call: it may come out of a burst, of this connection or of another one whose bytes
+            // are in the loop's buffer.
             continueLater()
-            return
         }
-        processLeftover()
-        readBurst()
     }
 
-    private func processLeftover() {
-        guard !leftover.isEmpty else { return }
+    func processLeftover() {
+        guard !leftover.isEmpty, !isReadingPaused else { return }
         let bytes = leftover
         leftover = []
         isInBurst = true

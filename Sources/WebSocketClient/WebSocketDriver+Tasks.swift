@@ -48,13 +48,12 @@ extension WebSocketDriver {
         while true {
             guard case .open = phase, wire.connection.closing.isOpen else { throw WebSocketError.closed }
             if activeWriter == writer, !isCongested { return }
-            let number = waiters.newNumber()
+            let number = waiters.expect()
             try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { waiters.add(number, $0) }
             } onCancel: {
                 loop.submit { self.assumeIsolated { $0.waiters.cancel(number) } }
             }
-            waiters.forget(number)
         }
     }
 }

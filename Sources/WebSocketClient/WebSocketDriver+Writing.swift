@@ -10,7 +10,10 @@ extension WebSocketDriver {
             return assumeIsolated { driver in bytes.withUnsafeBytes { driver.sendNow(kind, $0) } }
         }
         guard isOpen.load(ordering: .acquiring) else { return .closed }
-        guard backlog.load(ordering: .relaxed) <= settings.writeHighWater else { return .congested }
+        guard backlog.load(ordering: .relaxed) <= settings.writeHighWater else {
+            promiseWritable()
+            return .congested
+        }
         if kind == .text {
             var validator = UTF8Validator()
             guard validator.accept(bytes.span.bytes), validator.isComplete else { return .invalid }
@@ -23,6 +26,19 @@ extension WebSocketDriver {
             }
         }
         return .queued
+    }
+
+    /// What was posted may be written at once and never be too much for the outbox: `writable` must come all the same.
+    private nonisolated func promiseWritable() {
+        guard !isWritablePromised.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        loop.submit {
+            self.assumeIsolated { driver in
+                driver.isWritablePromised.store(false, ordering: .releasing)
+                guard case .open = driver.phase else { return }
+                driver.isCongested = true
+                driver.backlogChanged(driver.wire.outbox.count)
+            }
+        }
     }
 
     nonisolated func send(_ kind: MessageKind, _ bytes: RawSpan) -> WebSocketHandle.SendResult {
@@ -55,11 +71,12 @@ extension WebSocketDriver {
     }
 
     func flushUnlessInBurst() {
-        if wire.outbox.count > settings.writeHighWater { isCongested = true }
         // A burst writes at its end, many answers with one call. Much is written at once, to bound the memory.
         if !isInBurst || wire.outbox.count > 256 << 10 {
             flush()
             if !isInBurst { updateInterest() }
+        } else if wire.outbox.count > settings.writeHighWater {
+            isCongested = true
         }
     }
 
@@ -117,11 +134,17 @@ extension WebSocketDriver {
     }
 
     /// The peer takes nothing more. What it said before is still to be read: its close frame may be there.
+    ///
+    /// Not within this call, which may come out of another connection's handler: the loop's buffer holds that one's bytes.
     private func writeFailed(_ error: WebSocketError) {
         hasWriteFailed = true
         wire.outbox.removeAll()
-        if !isInBurst, !isReadingPaused { readBurst() }
-        if case .ended = phase { return }
-        end(error)
+        loop.submit {
+            self.assumeIsolated { driver in
+                driver.processLeftover()
+                driver.readBurst()
+                driver.end(error)
+            }
+        }
     }
 }

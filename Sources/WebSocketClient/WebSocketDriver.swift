@@ -50,6 +50,8 @@ actor WebSocketDriver {
     /// Bytes that wait to be written or to be posted to the loop, for senders on other threads.
     nonisolated let backlog = Atomic<Int>(0)
     nonisolated let isOpen = Atomic<Bool>(false)
+    /// A sender on another thread was told to wait, and the loop will look whether it still has to.
+    nonisolated let isWritablePromised = Atomic<Bool>(false)
 
     enum Phase {
         case idle

@@ -41,7 +41,13 @@ package struct WebSocketURL: Sendable, Equatable {
             guard let end = authority.firstIndex(of: "]") else {
                 throw unusable("its address has no closing bracket")
             }
-            host = authority[authority.index(after: authority.startIndex)..<end]
+            let inner = authority[authority.index(after: authority.startIndex)..<end]
+            // RFC 6874 §2: the percent sign before a zone is itself escaped in a URL.
+            if let zone = inner.firstRange(of: "%25"), zone.upperBound < inner.endIndex {
+                host = inner[..<zone.lowerBound] + "%" + inner[zone.upperBound...]
+            } else {
+                host = inner
+            }
             guard SocketAddress.literal(String(host), 0) != nil, host.contains(":") else {
                 throw unusable("'\(host)' is no IPv6 address")
             }

@@ -7,8 +7,12 @@ package struct ByteBuffer: ~Copyable {
     private var capacity = 0
     private var start = 0
     private var end = 0
+    /// The most it will ever hold, if that is known.
+    private let ceiling: Int
 
-    package init() {}
+    package init(ceiling: Int = .max) {
+        self.ceiling = ceiling
+    }
 
     deinit {
         base?.deallocate()
@@ -25,7 +29,7 @@ package struct ByteBuffer: ~Copyable {
         if let base, capacity - used >= count, start >= used {
             base.copyMemory(from: base + start, byteCount: used)
         } else {
-            let room = max(used + count, min(capacity * 2, capacity + (8 << 20)), 256)
+            let room = grownCapacity(for: used + count)
             let grown = UnsafeMutableRawPointer.allocate(byteCount: room, alignment: 16)
             if let base {
                 grown.copyMemory(from: base + start, byteCount: used)
@@ -36,6 +40,14 @@ package struct ByteBuffer: ~Copyable {
         }
         start = 0
         end = used
+    }
+
+    /// Doubling, in steps of 8 MiB at most. Towards a ceiling the last step goes from half of it to all of it: while
+    /// the bytes move, old and new memory in use stay below the ceiling together.
+    private func grownCapacity(for needed: Int) -> Int {
+        guard ceiling < .max else { return max(needed, min(capacity * 2, capacity + (8 << 20)), 256) }
+        let doubled = max(needed, capacity * 2, 256)
+        return doubled > ceiling / 2 ? max(needed, ceiling) : doubled
     }
 
     package mutating func append(_ byte: UInt8) {

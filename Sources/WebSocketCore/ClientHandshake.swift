@@ -69,6 +69,9 @@ package struct ClientHandshake: Sendable {
         for field in request.fields {
             try HandshakeFields.check(field, reserved: HandshakeFields.requestReserved)
         }
+        guard !request.host.isEmpty, request.host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw HandshakeMisuse("the host '\(request.host)' has characters no Host field may have")
+        }
         guard request.target.utf8.first == UInt8(ascii: "/"),
             request.target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
         else {
@@ -97,11 +100,12 @@ package struct ClientHandshake: Sendable {
         while true {
             switch state {
             case .head(var parser):
+                // Out of `state` while it changes: a second reference would copy the bytes on each call.
+                state = .ended
                 let head: HTTPHead?
                 do throws(HTTPHeadError) {
                     head = try parser.receive(input, at: &offset)
                 } catch {
-                    state = .ended
                     throw .invalid(error.message)
                 }
                 guard let head else {
@@ -109,10 +113,7 @@ package struct ClientHandshake: Sendable {
                     return nil
                 }
                 let (status, reason) = try Self.statusLine(head.firstLine)
-                if status == 101 {
-                    state = .ended
-                    return try agreement(head.fields)
-                }
+                if status == 101 { return try agreement(head.fields) }
                 // RFC 9110 §15.2: other interim answers precede the real one.
                 if (100..<200).contains(status) {
                     state = .head(HTTPHeadParser(limits: limits))
@@ -122,8 +123,8 @@ package struct ClientHandshake: Sendable {
                 state = .refusal(
                     refusal, RefusalBody(head.fields, status: status, limit: limits.maxRefusalBodyBytes))
             case .refusal(var refusal, var body):
+                state = .ended
                 if body.receive(input, at: &offset) {
-                    state = .ended
                     refusal.body = body.bytes
                     throw .refused(refusal)
                 }
@@ -164,7 +165,8 @@ package struct ClientHandshake: Sendable {
 
     /// RFC 6455 §4.1, the client's checks 2 to 6 of the server's answer.
     private func agreement(_ fields: HTTPFields) throws(UpgradeError) -> Agreement {
-        guard fields.values("Upgrade").contains(where: { $0.isEqualIgnoringCase(to: "websocket") }) else {
+        let upgrades = fields.values("Upgrade")
+        guard upgrades.count == 1, upgrades[0].isEqualIgnoringCase(to: "websocket") else {
             throw .invalid("the answer's Upgrade is not 'websocket'")
         }
         guard fields.list("Connection", contains: "Upgrade") else {
@@ -205,10 +207,7 @@ package struct ClientHandshake: Sendable {
 /// The fields an application may add to a handshake.
 enum HandshakeFields {
     static let requestReserved: Set<String> = [
-        "host", "upgrade", "connection", "sec-websocket-key", "sec-websocket-version",
-        "sec-websocket-protocol",
-        "sec-websocket-extensions", "sec-websocket-accept", "content-length", "transfer-encoding", "te",
-        "trailer",
+        "host", "upgrade", "connection", "content-length", "transfer-encoding", "te", "trailer",
     ]
     static let answerReserved: Set<String> = requestReserved.subtracting(["host"])
 
@@ -219,7 +218,8 @@ enum HandshakeFields {
         guard HTTPGrammar.isFieldValue(field.value) else {
             throw HandshakeMisuse("the header \(field.name) has a value with control characters in it")
         }
-        guard !reserved.contains(field.name.lowercased()) else {
+        let name = field.name.lowercased()
+        guard !reserved.contains(name), !name.hasPrefix("sec-websocket-") else {
             throw HandshakeMisuse(
                 "the header \(field.name) belongs to the handshake itself and cannot be set; use the option made for it"
             )

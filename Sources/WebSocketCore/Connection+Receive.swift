@@ -269,7 +269,7 @@ extension Connection {
         let payload: Payload = isInPlace ? .input(range) : .control
         switch header.opcode {
         case .ping:
-            // RFC 6455 §5.5.2: unless a close frame was sent, each ping has its pong.
+            // RFC 6455 §5.5.2: each ping has its pong; but nothing of ours follows our own close frame (§1.4).
             if closing.isOpen, answersPings {
                 let key = maskKey(&maskKeys)
                 withBytes(of: payload, in: input) { outbox.expedite(.pong, payload: $0, maskKey: key) }

@@ -27,12 +27,16 @@ extension Connection {
         isCompressible: Bool = true, outbox: inout Outbox, maskKeys: inout MaskKeys
     ) throws(SendError) {
         guard closing.isOpen else { throw .closed }
+        // `outgoing` is set once the piece is queued: one that is refused leaves things as they were.
+        var message: OutgoingMessage
         if isFirst {
             guard outgoing == nil else { throw .fragmentInProgress }
-            outgoing = OutgoingMessage(
+            message = OutgoingMessage(
                 kind: kind, isCompressed: isCompressible && compression?.canCompress == true)
+        } else {
+            guard let outgoing else { throw .noFragmentInProgress }
+            message = outgoing
         }
-        guard var message = outgoing else { throw .noFragmentInProgress }
         if message.kind == .text {
             guard message.validator.accept(payload), !isFinal || message.validator.isComplete else {
                 throw .invalidUTF8

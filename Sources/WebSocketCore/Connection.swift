@@ -21,7 +21,7 @@ package struct Connection: ~Copyable {
     var outgoing: OutgoingMessage?
     /// The start of a head that the input's end cut.
     var cutHeader: [UInt8] = []
-    var assembled = ByteBuffer()
+    var assembled: ByteBuffer
     var isAssemblyDelivered = false
     var control: [UInt8] = []
 
@@ -58,14 +58,22 @@ package struct Connection: ~Copyable {
         self.limits = limits
         self.compression = compression
         self.isStreaming = isStreaming
+        assembled = ByteBuffer(ceiling: limits.maxMessageBytes)
         decoder = FrameDecoder(
             role: role, maxFrameBytes: limits.maxFrameBytes, allowsCompression: compression != nil)
     }
 
     /// Whether a message has begun and not ended: the transport's end would cut it.
     package var isInsideMessage: Bool {
-        if case .header = reading { incoming != nil || !cutHeader.isEmpty } else { true }
+        switch reading {
+        case .header: incoming != nil || !cutHeader.isEmpty
+        case .payload: true
+        case .ended: false
+        }
     }
+
+    /// How much memory is held for messages that are put together.
+    package var assemblyByteCount: Int { assembled.allocatedByteCount }
 
     /// The bytes of an event's payload. `input` is what the same call of `nextEvent` was given.
     package func withBytes<Result: ~Copyable, Failure: Error>(
@@ -86,7 +94,7 @@ package struct Connection: ~Copyable {
     /// Takes the assembled message away whole, leaving an empty buffer: no copy of a large message is made.
     package mutating func takeAssembled() -> ByteBuffer {
         isAssemblyDelivered = false
-        return exchange(&assembled, with: ByteBuffer())
+        return exchange(&assembled, with: ByteBuffer(ceiling: limits.maxMessageBytes))
     }
 
     /// Takes the buffer of a message back, once it has been read, so that its memory serves the next one.

@@ -78,6 +78,10 @@ extension DeflateOptions {
         if given.clientMaxWindowBits != nil, !offersClientMaxWindowBits {
             throw HandshakeRefusal("the answer has client_max_window_bits, which was not offered")
         }
+        if let chosen = given.clientMaxWindowBits, let offered = clientMaxWindowBits, chosen > offered {
+            throw HandshakeRefusal(
+                "the answer's client_max_window_bits is \(chosen), more than the \(offered) offered")
+        }
         agreed.clientMaxWindowBits = min(given.clientMaxWindowBits ?? 15, clientMaxWindowBits ?? 15)
         return agreed
     }

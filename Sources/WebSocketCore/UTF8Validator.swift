@@ -24,12 +24,23 @@ package struct UTF8Validator: Sendable {
         let count = bytes.count
         var index = 0
         while index < count {
-            if missing == 0 {
-                index = Self.asciiEnd(base, from: index, to: count)
-                if index == count { return true }
-            }
             // Unchecked by construction: index < count.
             let byte = base.load(fromByteOffset: index, as: UInt8.self)
+            if missing == 0 {
+                if byte < 0x80 {
+                    index = Self.asciiEnd(base, from: index, to: count)
+                    continue
+                }
+                if count &- index >= 4 {
+                    let length = Self.characterLength(
+                        UInt32(littleEndian: base.loadUnaligned(fromByteOffset: index, as: UInt32.self)))
+                    // A bad character takes the way byte by byte, which knows which byte is the first bad one.
+                    if length > 0 {
+                        index &+= length
+                        continue
+                    }
+                }
+            }
             index &+= 1
             if missing > 0 {
                 guard byte >= lowest, byte <= highest else { return false }
@@ -56,6 +67,23 @@ package struct UTF8Validator: Sendable {
         default: return false
         }
         return true
+    }
+
+    /// How many bytes the well-formed character beyond ASCII takes that `word` begins with, its first byte lowest; or 0.
+    @inline(__always)
+    private static func characterLength(_ word: UInt32) -> Int {
+        // Each mask picks what the forms fix: 110xxxxx 10xxxxxx, and so on. What is left of the first two bytes then
+        // rules out overlong forms, surrogates (ED A0...BF) and what is above U+10FFFF.
+        if word & 0x00_C0E0 == 0x00_80C0 { return word & 0x1E != 0 ? 2 : 0 }
+        if word & 0xC0_C0F0 == 0x80_80E0 {
+            let start = word & 0x200F
+            return start != 0 && start != 0x200D ? 3 : 0
+        }
+        if word & 0xC0C0_C0F8 == 0x8080_80F0 {
+            let isLong = word & 0x3007 != 0
+            return isLong && (word & 0x04 == 0 || word & 0x3003 == 0) ? 4 : 0
+        }
+        return 0
     }
 
     /// Where the run of ASCII that begins at `start` ends: 64 bytes at a time, then 16, then one by one.

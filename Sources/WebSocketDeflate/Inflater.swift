@@ -5,6 +5,8 @@ import WebSocketCore
 final class Inflater {
     // As in Deflater: zlib's state points back at its z_stream.
     private let stream: UnsafeMutablePointer<z_stream>
+    /// Whether nothing of a block has been read: before a message, and behind a final block.
+    private(set) var isBetweenBlocks = true
 
     init(windowBits: Int) throws(CompressionFailure) {
         stream = .allocate(capacity: 1)
@@ -31,6 +33,7 @@ final class Inflater {
             stream.pointee.next_in = UnsafeMutablePointer(
                 mutating: piece.baseAddress?.assumingMemoryBound(to: UInt8.self))
             stream.pointee.avail_in = UInt32(piece.count)
+            isBetweenBlocks = false
             var isFull = true
             while stream.pointee.avail_in > 0 || isFull {
                 isFull = try step(into: &output, room: &room)
@@ -76,6 +79,7 @@ final class Inflater {
         case Z_STREAM_END:
             // RFC 7692 §7.2.3.4: a final block may end a message, and blocks may follow it. The window stays.
             guard inflateResetKeep(stream) == Z_OK else { throw .outOfMemory }
+            isBetweenBlocks = stream.pointee.avail_in == 0
         case Z_MEM_ERROR:
             throw .outOfMemory
         default:
@@ -86,6 +90,11 @@ final class Inflater {
 
     /// Between messages: the next one starts with a window that is kept or empty.
     func endMessage(keepsContext: Bool) throws(CompressionFailure) {
+        // zlib tells it in `data_type`: 128 at a block's end, and the bits of the last byte that it has not used.
+        guard isBetweenBlocks || stream.pointee.data_type & 0xBF == 128 else {
+            throw .corrupt("the message ends inside a block")
+        }
+        isBetweenBlocks = true
         if !keepsContext, inflateReset(stream) != Z_OK { throw .outOfMemory }
     }
 }

@@ -59,15 +59,19 @@ package final class PerMessageDeflate: MessageCompression {
     package func decompress(
         _ input: UnsafeRawBufferPointer, isFinal: Bool, into output: inout ByteBuffer, limit: Int
     ) throws(CompressionFailure) {
-        if inflater == nil { inflater = try Inflater(windowBits: receiveWindowBits) }
+        // Compressors of zlib's make 9 bits of an agreed 8 (§7.1.2): a larger window reads both.
+        if inflater == nil { inflater = try Inflater(windowBits: max(receiveWindowBits, 9)) }
         guard let inflater else { return }
         var room = max(limit, 0)
         try inflater.decompress(input, into: &output, room: &room)
         guard isFinal else { return }
-        // RFC 7692 §7.2.2: what the sender left out is put back.
-        let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
-        try tail.span.bytes.withUnsafeBytes { (tail) throws(CompressionFailure) in
-            try inflater.decompress(tail, into: &output, room: &room)
+        // RFC 7692 §7.2.2: what the sender left out is put back. Behind a final block that ends the message, or no
+        // block at all, there is nothing that it would complete: it would be read as the start of a next one.
+        if !inflater.isBetweenBlocks {
+            let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+            try tail.span.bytes.withUnsafeBytes { (tail) throws(CompressionFailure) in
+                try inflater.decompress(tail, into: &output, room: &room)
+            }
         }
         try inflater.endMessage(keepsContext: receiveKeepsContext)
     }

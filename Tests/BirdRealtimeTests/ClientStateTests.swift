@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ClientStateTests {
     func states(of bench: Bench) -> Heard<String> {
         let heard = Heard<String>()
-        bench.bird.onConnectionStateChange { heard.append("\($0)>\($1)") }
+        bench.bird.onConnectionStateChange { heard.append("\($0.rawValue)>\($1.rawValue)") }
         return heard
     }
 
@@ -47,14 +47,14 @@ import Testing
             guard let bird else { return }
             switch current {
             case .connected:
-                heard.append("read \(bird.connectionState)")
+                heard.append("read \(bird.connectionState.rawValue)")
                 bird.disconnect()
-                heard.append("then \(bird.connectionState)")
+                heard.append("then \(bird.connectionState.rawValue)")
             case .disconnected where rounds.count == 0:
                 rounds.append(1)
-                heard.append("read \(bird.connectionState)")
+                heard.append("read \(bird.connectionState.rawValue)")
                 bird.connect()
-                heard.append("then \(bird.connectionState)")
+                heard.append("then \(bird.connectionState.rawValue)")
             default: break
             }
         }

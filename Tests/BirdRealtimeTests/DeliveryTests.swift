@@ -54,7 +54,7 @@ import Testing
     func order() {
         let bench = Bench()
         let heard = Heard<String>()
-        bench.bird.onConnectionStateChange { heard.append("\($1)") }
+        bench.bird.onConnectionStateChange { heard.append($1.rawValue) }
         bench.bird.onError { heard.append("error \($0.code ?? 0)") }
         bench.bird.subscribe("a").bind("e") { heard.append("a\(described($0))") }
         bench.bird.subscribe("b").bind("e") { heard.append("b\(described($0))") }
@@ -76,7 +76,7 @@ import Testing
         options.delivery = .inline
         let bench = Bench(options)
         let heard = Heard<String>()
-        bench.bird.onConnectionStateChange { heard.append("\($1) \(EventLoop.shared.isOnLoop)") }
+        bench.bird.onConnectionStateChange { heard.append("\($1.rawValue) \(EventLoop.shared.isOnLoop)") }
         bench.bird.subscribe("c").bind("e") { heard.append("\(described($0)) \(EventLoop.shared.isOnLoop)") }
         let socket = bench.connected()
         EventLoop.shared.submit { socket.publishes("e", on: "c", "1") }

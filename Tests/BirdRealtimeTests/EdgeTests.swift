@@ -4,36 +4,8 @@ import Testing
 
 @testable import BirdRealtime
 
-/// The whole client over real sockets, against the loopback edge.
+/// Connections over real sockets, against the loopback edge.
 @Suite(.timeLimit(.minutes(2))) struct EdgeTests {
-    /// A running edge and the options of a client of it.
-    final class Site: Sendable {
-        let edge: LoopbackEdge
-        let queue = DispatchQueue(label: "test.delivery")
-
-        init(_ change: (inout LoopbackEdge.Configuration) -> Void = { _ in }) async throws {
-            var configuration = LoopbackEdge.Configuration()
-            change(&configuration)
-            edge = LoopbackEdge(configuration)
-            try await edge.start()
-        }
-
-        var options: BirdRealtimeOptions {
-            var options = edge.options()
-            options.authTimeout = 55
-            options.connectTimeout = 55
-            options.reconnectPolicy.baseDelay = .milliseconds(20)
-            options.reconnectPolicy.maximumDelay = .milliseconds(50)
-            return options
-        }
-
-        func client(_ change: (inout BirdRealtimeOptions) -> Void = { _ in }) -> BirdRealtime {
-            var options = options
-            change(&options)
-            return BirdRealtime(options: options, deliveryQueue: queue)
-        }
-    }
-
     @Test(
         "A client connects, subscribes, hears an event and says goodbye with 1000", arguments: [false, true])
     func round(isSecure: Bool) async throws {
@@ -92,168 +64,6 @@ import Testing
         await site.edge.stop()
     }
 
-    @Test(
-        "J5, J7: after each drop every channel is authorized anew for the new connection, with fresh headers")
-    func reauthorizes() async throws {
-        let site = try await Site()
-        let tokens = Heard<Int>()
-        let bird = site.client {
-            $0.authHeadersProvider = {
-                tokens.append(1)
-                return ["x-token": "t\(tokens.count)"]
-            }
-        }
-        let channels = ["private-a", "presence-b", "c"].map { bird.subscribe($0) }
-        let heard = Heard<String>()
-        channels[0].bind("e", heard.handler)
-        var ids: [String] = []
-        for round in 1...4 {
-            await until { channels.allSatisfy(\.subscribed) }
-            ids.append(bird.connectionId ?? "")
-            await site.edge.publish(channel: "private-a", event: "e", data: "\(round)")
-            await until { heard.count == round }
-            if round < 4 {
-                await site.edge.inject(.reset)
-                let old = ids[round - 1]
-                await until { bird.connectionId != old && bird.connectionState == .connected }
-            }
-        }
-        #expect(heard.all == ["1", "2", "3", "4"])
-        #expect(Set(ids).count == 4)
-        let exchanges = site.edge.log.authExchanges()
-        #expect(exchanges.count == 8)
-        #expect(Set(exchanges.compactMap { $0.request.header("x-token") }).count == 8)
-        #expect(Set(exchanges.map { $0.request.connectionID ?? "" }) == Set(ids))
-        for number in 1...4 {
-            #expect(site.edge.log.received("bird:subscribe", channel: "c", on: number).count == 1)
-        }
-        #expect(site.edge.log.violations.isEmpty)
-        bird.disconnect()
-        await site.edge.stop()
-    }
-
-    @Test("K1: after a drop the members are those of the new connection")
-    func presence() async throws {
-        let site = try await Site()
-        let bird = site.client { $0.authHeaders = ["x-member-id": "A"] }
-        let other = site.client { $0.authHeaders = ["x-member-id": "B"] }
-        let channel = try #require(bird.subscribe("presence-room") as? PresenceChannel)
-        let theirs = try #require(other.subscribe("presence-room") as? PresenceChannel)
-        await until { channel.members.count == 2 && theirs.members.count == 2 }
-        #expect(channel.members.keys.sorted() == ["A", "B"])
-        #expect(channel.myId == "A")
-        await other.disconnectAndWait()
-        await until { channel.members.count == 1 }
-        let id = bird.connectionId
-        await site.edge.inject(.reset)
-        await until { bird.connectionId != id && channel.subscribed }
-        #expect(channel.members.keys.sorted() == ["A"])
-        bird.disconnect()
-        #expect(channel.members.isEmpty)
-        await site.edge.stop()
-    }
-
-    @Test("signin, member events and the watchlist, and signing in again after a drop")
-    func signin() async throws {
-        let site = try await Site {
-            $0.member = { request in
-                let id = request.header("x-member-id") ?? "?"
-                return LoopbackEdge.Member(
-                    id: id, info: #"{"name":"n"}"#, watchlist: id == "A" ? ["B"] : [])
-            }
-        }
-        let friend = site.client { $0.authHeaders = ["x-member-id": "B"] }
-        _ = try await friend.signin()
-        let bird = site.client { $0.authHeaders = ["x-member-id": "A"] }
-        let notes = Heard<String>()
-        bird.member.bind("note", notes.handler)
-        let member = try await bird.signin()
-        #expect(member.memberId == "A")
-        #expect((member.memberInfo as? [String: Any])?["name"] as? String == "n")
-        let online = Heard<String>()
-        bird.member.watchlist.bind("online") { online.append("\(($0 as? [String]) ?? [])") }
-        await until { online.count >= 1 }
-        #expect(online.all.first == #"["B"]"#)
-        try await site.edge.waitFor { log in
-            log.sent("bird_internal:subscription_succeeded", channel: "#server-to-user-A").count == 1
-        }
-        await site.edge.publish(toMember: "A", event: "note", data: "1")
-        await until { notes.count == 1 }
-
-        let id = bird.connectionId
-        await site.edge.inject(.reset)
-        await until { bird.connectionId != id && bird.signedInMember?.memberId == "A" }
-        try await site.edge.waitFor { log in
-            log.sent("bird_internal:subscription_succeeded", channel: "#server-to-user-A").count == 2
-        }
-        await site.edge.publish(toMember: "A", event: "note", data: "2")
-        await until { notes.count == 2 }
-        #expect(notes.all == ["1", "2"])
-        bird.disconnect()
-        friend.disconnect()
-        await site.edge.stop()
-    }
-
-    @Test("trigger reaches the other subscribers and not the sender")
-    func trigger() async throws {
-        let site = try await Site()
-        let (bird, other) = (site.client(), site.client())
-        let (mine, theirs) = (bird.subscribe("private-a"), other.subscribe("private-a"))
-        let (heard, own) = (Heard<String>(), Heard<String>())
-        theirs.bind("client-typing") { heard.append(described(($0 as? [String: Any])?["who"] as? String)) }
-        mine.bind("client-typing", own.handler)
-        await until { mine.subscribed && theirs.subscribed }
-        #expect(try mine.trigger("client-typing", data: ["who": "me"]))
-        await until { heard.count == 1 }
-        #expect(heard.all == ["me"])
-        #expect(own.count == 0)
-        #expect(site.edge.log.violations.isEmpty)
-        bird.disconnect()
-        other.disconnect()
-        await site.edge.stop()
-    }
-
-    @Test("J4: a failed authorization is told to its channel, and the next subscribe tries again")
-    func authFails() async throws {
-        let site = try await Site()
-        site.edge.failAuth(with: .status(403), channel: "private-a")
-        let bird = site.client()
-        let errors = Heard<String>()
-        let channel = bird.subscribe("private-a")
-        channel.bind(BirdProtocol.Event.subscriptionError) { data in
-            let payload = data as? [String: Any]
-            errors.append(
-                "\(described(payload?["status"] as? Int)) \(described(payload?["endpoint"] as? String))")
-        }
-        let fine = bird.subscribe("private-b")
-        await until { errors.count == 1 && fine.subscribed }
-        #expect(errors.all == ["403 \(site.edge.authEndpoint)"])
-        #expect(!channel.subscribed)
-        bird.subscribe("private-a")
-        await until { channel.subscribed }
-        bird.disconnect()
-        await site.edge.stop()
-    }
-
-    @Test("J1: an authorization for the connection before is not used on the next")
-    func lateAuth() async throws {
-        let site = try await Site()
-        site.edge.failAuth(with: .held, channel: "private-a")
-        let bird = site.client()
-        let channel = bird.subscribe("private-a")
-        try await site.edge.waitFor { !$0.received("bird:subscribe").isEmpty || $0.acceptedConnections == 1 }
-        await until { bird.connectionState == .connected }
-        let id = bird.connectionId
-        await site.edge.inject(.reset)
-        await until { bird.connectionId != id && channel.subscribed }
-        await site.edge.releaseAuth()
-        let subscribes = site.edge.log.received("bird:subscribe", channel: "private-a")
-        #expect(subscribes.count == 1)
-        #expect(site.edge.log.violations.isEmpty)
-        bird.disconnect()
-        await site.edge.stop()
-    }
-
     @Test("A refused upgrade is reported with host, phase and status, and retried")
     func refused() async throws {
         let site = try await Site()
@@ -298,6 +108,30 @@ import Testing
         await until { errors.count >= 1 }
         #expect(errors.all[0].contains("TLS"))
         #expect(site.edge.log.upgradedConnections == 0)
+        bird.disconnect()
+        await site.edge.stop()
+    }
+
+    @Test("H1: silence leads to a ping and then to a new connection, on a clock that the test moves")
+    func silence() async throws {
+        let site = try await Site()
+        site.edge.plan(.afterHandshake(.ignorePings), forConnection: 1)
+        let clock = ManualClock()
+        let bird = site.client { $0.clock = clock }
+        await until { bird.connectionState == .connected }
+        let id = bird.connectionId
+        try await site.edge.waitFor { !$0.entries.isEmpty && $0.upgradedConnections == 1 }
+        clock.advance(by: .seconds(119))
+        #expect(site.edge.log.received("bird:ping").isEmpty)
+        clock.advance(by: .seconds(2))
+        try await site.edge.waitFor { $0.received("bird:ping").count == 1 }
+        clock.advance(by: .seconds(31))
+        await until { bird.connectionState == .connected && bird.connectionId != id }
+        #expect(bird.lastDisconnect?.kind == .stale)
+        // The next connection answers.
+        clock.advance(by: .seconds(121))
+        await until { bird.lastPingRoundTrip != nil }
+        #expect(bird.connectionState == .connected)
         bird.disconnect()
         await site.edge.stop()
     }

@@ -112,6 +112,34 @@ import Testing
                 }
             ),
             (
+                "Sec-WebSocket-Key",
+                {
+                    $0.region = "us1"
+                    $0.headers = [("Sec-WebSocket-Key", "x")]
+                }
+            ),
+            (
+                "headers",
+                {
+                    $0.region = "us1"
+                    $0.headers = [("a", "b\r\nc: d")]
+                }
+            ),
+            (
+                "Sec-WebSocket-Key",
+                {
+                    $0.region = "us1"
+                    $0.headers = [("Sec-WebSocket-Key", "x")]
+                }
+            ),
+            (
+                "headers",
+                {
+                    $0.region = "us1"
+                    $0.headers = [("a", "b\r\nc: d")]
+                }
+            ),
+            (
                 "maxPendingDeliveryBytes",
                 {
                     $0.region = "us1"; $0.maxPendingDeliveryBytes = 0

@@ -31,19 +31,19 @@ struct ListenTests {
     func listensAndCounts() async throws {
         try await Self.withEdge { edge in
             let run = try ToolRun(Self.arguments(edge, "--count", "2", "orders"))
-            let first = try #require(await run.output.first { $0.type == "state" })
+            let first = try #require(await run.output.type("state"))
             #expect(first["previous"] == "initialized" && first["current"] == "connecting")
-            let second = try #require(await run.output.first { $0.type == "state" })
+            let second = try #require(await run.output.type("state"))
             #expect(second["current"] == "connected" && second["connection_id"] == "1.1")
-            let subscribed = await run.output.first { $0["event"] == "bird:subscription_succeeded" }
+            let subscribed = await run.output.event("bird:subscription_succeeded")
             #expect(subscribed?["channel"] == "orders")
             await edge.publish(channel: "orders", event: "created", data: #"{"id":9007199254740993}"#)
             await edge.publish(channel: "orders", event: "note", data: "plain text")
-            let event = try #require(await run.output.first { $0["event"] == "created" })
+            let event = try #require(await run.output.event("created"))
             #expect(event.text.contains(#""data":{"id":9007199254740993}"#))
             let at: String = try #require(event["at"])
             #expect(at.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil)
-            let note = try #require(await run.output.first { $0["event"] == "note" })
+            let note = try #require(await run.output.event("note"))
             #expect(note["data"] == "plain text")
             #expect(await run.exitCode() == 0)
         }
@@ -53,7 +53,7 @@ struct ListenTests {
     func filters() async throws {
         try await Self.withEdge { edge in
             let run = try ToolRun(Self.arguments(edge, "--count", "1", "--event", "b", "orders"))
-            _ = await run.output.first { $0["event"] == "bird:subscription_succeeded" }
+            _ = await run.output.event("bird:subscription_succeeded")
             await edge.publish(channel: "orders", event: "a")
             await edge.publish(channel: "orders", event: "b")
             let rest = await run.output.rest()
@@ -69,7 +69,7 @@ struct ListenTests {
             let run = try ToolRun([
                 "listen", "--app-key", "wrong", "--host", edge.wsHost, "--insecure", "orders",
             ])
-            let error = await run.output.first { $0.type == "error" }
+            let error = await run.output.type("error")
             #expect(error?["code"] == 4001)
             #expect(await run.exitCode() == 1)
         }
@@ -95,18 +95,17 @@ struct ListenTests {
             var subscribed: OutputLine?
             var signedIn: OutputLine?
             while subscribed == nil || signedIn == nil {
-                let line = try #require(
-                    await run.output.first {
-                        $0.type == "signin" || $0["event"] == "bird:subscription_succeeded"
-                    })
-                if line.type == "signin" { signedIn = line } else { subscribed = line }
+                let text = try #require(await run.output.next())
+                let line = try #require(OutputLine(text))
+                if line.type == "signin" { signedIn = line }
+                if line["event"] == "bird:subscription_succeeded" { subscribed = line }
             }
             #expect(signedIn?["member_id"] == "7")
             let data: [String: Any] = try #require(subscribed?["data"])
             #expect(data["member_ids"] as? [String] == ["7"])
             try await edge.waitFor { !$0.received("bird:subscribe", channel: "#server-to-user-7").isEmpty }
             await edge.publish(toMember: "7", event: "greeting", data: #"{"text":"hi"}"#)
-            let greeting = try #require(await run.output.first { $0.type == "member" })
+            let greeting = try #require(await run.output.type("member"))
             #expect(greeting["event"] == "greeting")
             run.stop()
             #expect(await run.exitCode() == 0)
@@ -118,7 +117,7 @@ struct ListenTests {
         try await Self.withEdge { edge in
             edge.failAuth(1, with: .status(403))
             let run = try ToolRun(Self.arguments(edge, "--signin", "--interactive"))
-            let line = await run.output.first { $0.type == "signin_error" }
+            let line = await run.output.type("signin_error")
             #expect(line?.text.contains("403") == true)
             run.stop()
             #expect(await run.exitCode() == 0)
@@ -129,30 +128,28 @@ struct ListenTests {
     func interactive() async throws {
         try await Self.withEdge { edge in
             let run = try ToolRun(Self.arguments(edge, "--interactive"))
-            _ = await run.output.first { $0["current"] == "connected" }
+            _ = await run.output.state("connected")
             try run.type("trigger private-chat client-typing {}")
-            let early = try #require(await run.output.first { $0.type == "ack" })
+            let early = try #require(await run.output.type("ack"))
             #expect(early["sent"] == false && early.has("error"))
             try run.type("subscribe private-chat")
             // The acknowledgement and the service's answer come in either order.
-            _ = await run.output.first { $0["event"] == "bird:subscription_succeeded" }
+            _ = await run.output.event("bird:subscription_succeeded")
             try run.type(#"trigger private-chat client-typing {"who":"ada lovelace"}"#)
-            let sent = try #require(await run.output.first { $0["command"] == "trigger" })
+            let sent = try #require(await run.output.line(["command": "trigger"]))
             #expect(sent["sent"] == true && sent["channel"] == "private-chat")
             try await edge.waitFor {
                 $0.received("client-typing").first?.text.contains("ada lovelace") == true
             }
             try run.type("dance")
-            #expect(await run.output.first { $0["command"] == "dance" }?.has("error") == true)
+            #expect(await run.output.line(["command": "dance"])?.has("error") == true)
             try run.type("disconnect")
-            _ = await run.output.first { $0["current"] == "disconnected" }
+            _ = await run.output.state("disconnected")
             try run.type("connect")
-            _ = await run.output.first { $0["event"] == "bird:subscription_succeeded" }
+            _ = await run.output.event("bird:subscription_succeeded")
             try run.endInput()
             await edge.publish(channel: "private-chat", event: "still-here")
-            #expect(
-                await run.output.first { $0["event"] == "still-here" || $0["current"] == "disconnected" }
-                    != nil)
+            #expect(await run.output.event("still-here") != nil)
             run.stop()
             #expect(await run.exitCode() == 0)
         }
@@ -162,7 +159,7 @@ struct ListenTests {
     func terminates() async throws {
         try await Self.withEdge { edge in
             let run = try ToolRun(Self.arguments(edge, "orders"))
-            _ = await run.output.first { $0["event"] == "bird:subscription_succeeded" }
+            _ = await run.output.event("bird:subscription_succeeded")
             run.stop()
             #expect(await run.exitCode() == 0)
             try await edge.waitFor { $0.end(ofConnection: 1) != nil }

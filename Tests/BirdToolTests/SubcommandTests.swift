@@ -28,19 +28,19 @@ struct SubcommandTests {
             "edge-\(UUID().uuidString).log")
         defer { try? FileManager.default.removeItem(at: log) }
         let edge = try ToolRun(["edge", "--app-key", "k", "--app-secret", "s", "--log", log.path])
-        let ready = try #require(await edge.output.first { $0.type == "edge" })
+        let ready = try #require(await edge.output.type("edge"))
         let host: String = try #require(ready["host"])
         let publishing: String = try #require(ready["publish_endpoint"])
         let listen = try ToolRun([
             "listen", "--app-key", "k", "--host", host, "--insecure", "--count", "1", "orders",
         ])
-        _ = await listen.output.first { $0["event"] == "bird:subscription_succeeded" }
+        _ = await listen.output.event("bird:subscription_succeeded")
         try edge.type("drop 4200 again")
-        #expect(await edge.output.first { $0.type == "ack" }?["connections"] == 1)
-        _ = await listen.output.first { $0["event"] == "bird:subscription_succeeded" }
+        #expect(await edge.output.type("ack")?["connections"] == 1)
+        _ = await listen.output.event("bird:subscription_succeeded")
         let publish = try ToolRun(["publish", "--edge", publishing, "orders", "created", "{}"])
         #expect(await publish.exitCode() == 0)
-        #expect(await listen.output.first { $0["event"] == "created" } != nil)
+        #expect(await listen.output.event("created") != nil)
         #expect(await listen.exitCode() == 0)
         edge.stop()
         #expect(await edge.exitCode() == 0)
@@ -54,11 +54,11 @@ struct SubcommandTests {
         }
         defer { listener.close() }
         let run = try ToolRun(["ws", "--json", "--subprotocol", "a", "ws://127.0.0.1:\(listener.port)/"])
-        #expect(await run.output.first { $0.type == "open" }?["subprotocol"] == "a")
+        #expect(await run.output.type("open")?["subprotocol"] == "a")
         try run.type("hello")
-        #expect(await run.output.first { $0.type == "text" }?["data"] == "hello")
+        #expect(await run.output.type("text")?["data"] == "hello")
         try run.endInput()
-        let close = await run.output.first { $0.type == "close" }
+        let close = await run.output.type("close")
         #expect(close?["code"] == 1000 && close?["clean"] == true)
         #expect(await run.exitCode() == 0)
     }
@@ -68,7 +68,7 @@ struct SubcommandTests {
         let listener = try await WebSocketListener.listen { _ in .refuse(status: 403, reason: "Forbidden") }
         defer { listener.close() }
         let run = try ToolRun(["ws", "--json", "ws://127.0.0.1:\(listener.port)/"])
-        #expect(await run.output.first { $0.type == "error" }?["status"] == 403)
+        #expect(await run.output.type("error")?["status"] == 403)
         #expect(await run.exitCode() == 1)
     }
 

@@ -58,37 +58,64 @@ final class ToolRun: Sendable {
     }
 }
 
-/// The lines of a pipe as they come; reading one waits for it.
+/// The lines of a pipe as they come, for one reader, who waits for them.
 final class LineReader: Sendable {
-    private let lines: AsyncStream<String>
-    private let iterator: Mutex<AsyncStream<String>.Iterator>
+    private struct State {
+        var lines: [String] = []
+        var hasEnded = false
+        var waiting: CheckedContinuation<String?, Never>?
+    }
+
+    private let state = Mutex(State())
 
     init(_ handle: FileHandle) {
-        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
-        self.lines = lines
-        iterator = Mutex(lines.makeAsyncIterator())
-        let thread = Thread {
-            var rest = Data()
-            while true {
-                let data = handle.availableData
-                if data.isEmpty { break }
-                rest.append(data)
-                while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
-                    rest = Data(rest[(end + 1)...])
-                }
+        let descriptor = dup(handle.fileDescriptor)
+        // A read blocks, so it has a thread of its own, which ends with the pipe.
+        let thread = Thread { [self] in
+            guard let file = fdopen(descriptor, "r") else { return end() }
+            var line: UnsafeMutablePointer<CChar>?
+            var capacity = 0
+            while case let count = getline(&line, &capacity, file), count > 0, let bytes = line {
+                let text = String(decoding: UnsafeRawBufferPointer(start: bytes, count: count), as: UTF8.self)
+                add(text.hasSuffix("\n") ? String(text.dropLast()) : text)
             }
-            if !rest.isEmpty { continuation.yield(String(decoding: rest, as: UTF8.self)) }
-            continuation.finish()
+            free(line)
+            fclose(file)
+            end()
         }
         thread.start()
     }
 
+    private func add(_ line: String) {
+        state.withLock { state in
+            if let waiting = state.waiting.take() {
+                waiting.resume(returning: line)
+            } else {
+                state.lines.append(line)
+            }
+        }
+    }
+
+    private func end() {
+        state.withLock { state in
+            state.hasEnded = true
+            state.waiting.take()?.resume(returning: nil)
+        }
+    }
+
     /// The next line; nil at the end.
     func next() async -> String? {
-        // One reader at a time: the copy shares the stream's place.
-        var iterator = iterator.withLock { $0 }
-        return await iterator.next()
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                if !state.lines.isEmpty {
+                    continuation.resume(returning: state.lines.removeFirst())
+                } else if state.hasEnded {
+                    continuation.resume(returning: nil)
+                } else {
+                    state.waiting = continuation
+                }
+            }
+        }
     }
 
     /// The lines up to the end.
@@ -115,17 +142,36 @@ struct OutputLine: CustomStringConvertible {
     var type: String { self["type"] ?? "" }
     var description: String { text }
 
-    subscript<Value>(key: String) -> Value? { object[key] as? Value }
+    subscript(key: String) -> String? { object[key] as? String }
+    subscript(key: String) -> Int? { (object[key] as? NSNumber)?.intValue }
+    subscript(key: String) -> Bool? { object[key] as? Bool }
+    subscript(key: String) -> [String: Any]? { object[key] as? [String: Any] }
 
     func has(_ key: String) -> Bool { object[key] != nil }
 }
 
 extension LineReader {
-    /// Reads on to the first line that fits; nil when the output ends before.
-    func first(where fits: (OutputLine) -> Bool) async -> OutputLine? {
+    /// Reads on to the first line in which each of these keys has this text; nil when the output ends before.
+    func line(_ wanted: [String: String]) async -> OutputLine? {
         while let text = await next() {
-            if let line = OutputLine(text), fits(line) { return line }
+            guard let line = OutputLine(text) else { continue }
+            if wanted.allSatisfy({ key, value in line[key] == value }) { return line }
         }
         return nil
+    }
+
+    /// The first event of this name.
+    func event(_ name: String) async -> OutputLine? {
+        await line(["event": name])
+    }
+
+    /// The first transition to this state.
+    func state(_ name: String) async -> OutputLine? {
+        await line(["type": "state", "current": name])
+    }
+
+    /// The first line of this type.
+    func type(_ name: String) async -> OutputLine? {
+        await line(["type": name])
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import SystemTLS
 
 /// The URL of an authorization endpoint.
@@ -30,22 +31,30 @@ protocol AuthTransport: Sendable {
 }
 
 /// Chooses by endpoint: URLSession, unless other authorities than the system's are to be trusted.
-struct EndpointTransport: AuthTransport {
-    private let standard: URLSessionTransport
+final class EndpointTransport: AuthTransport {
+    private let timeout: Double
     private let own: TLSTransport?
+    /// A session costs threads and queues: most clients with an authorizer of their own never need one.
+    private let standard = Mutex<URLSessionTransport?>(nil)
 
     init(_ options: BirdRealtimeOptions) {
-        standard = URLSessionTransport(timeout: options.authTimeout)
-        own =
-            options.tls == TLSOptions()
-            ? nil : TLSTransport(options: options.tls, timeout: options.authTimeout)
+        timeout = options.authTimeout
+        var tls = options.tls
+        // A name given for the WebSocket's host is not that of the backend.
+        tls.serverName = nil
+        own = tls == TLSOptions() ? nil : TLSTransport(options: tls, timeout: options.authTimeout)
     }
 
     func post(_ body: [UInt8], headers: [String: String], to endpoint: AuthEndpoint) async throws
         -> AuthAnswer
     {
         if let own, endpoint.isSecure { return try await own.post(body, headers: headers, to: endpoint) }
-        return try await standard.post(body, headers: headers, to: endpoint)
+        let transport = standard.withLock { standard in
+            let transport = standard ?? URLSessionTransport(timeout: timeout)
+            standard = transport
+            return transport
+        }
+        return try await transport.post(body, headers: headers, to: endpoint)
     }
 }
 

@@ -9,10 +9,10 @@ struct DefaultAuthorizer: Sendable {
 
     func authorize(channel: String, connection: String, at endpoint: AuthEndpoint) async throws -> ChannelAuth
     {
-        let answer = try await ask(
+        let (status, answer) = try await ask(
             endpoint, ["connection_id": connection, "channel_name": channel])
         guard let auth = answer["auth"] as? String, !auth.isEmpty else {
-            throw endpoint.error("the answer has no \"auth\"", status: 200)
+            throw endpoint.error("the answer has no \"auth\"", status: status)
         }
         return ChannelAuth(
             auth: auth, memberData: answer["member_data"] as? String,
@@ -20,17 +20,19 @@ struct DefaultAuthorizer: Sendable {
     }
 
     func authorizeMember(connection: String, at endpoint: AuthEndpoint) async throws -> MemberAuth {
-        let answer = try await ask(endpoint, ["connection_id": connection])
+        let (status, answer) = try await ask(endpoint, ["connection_id": connection])
         guard let auth = answer["auth"] as? String, !auth.isEmpty else {
-            throw endpoint.error("the answer has no \"auth\"", status: 200)
+            throw endpoint.error("the answer has no \"auth\"", status: status)
         }
         guard let data = answer["member_data"] as? String, !data.isEmpty else {
-            throw endpoint.error("the answer has no \"member_data\"", status: 200)
+            throw endpoint.error("the answer has no \"member_data\"", status: status)
         }
         return MemberAuth(auth: auth, memberData: data)
     }
 
-    private func ask(_ endpoint: AuthEndpoint, _ question: [String: String]) async throws -> [String: Any] {
+    private func ask(_ endpoint: AuthEndpoint, _ question: [String: String]) async throws -> (
+        status: Int, fields: [String: Any]
+    ) {
         let body = try JSONSerialization.data(withJSONObject: question, options: [.sortedKeys])
         let answer = try await transport.post(Array(body), headers: currentHeaders(), to: endpoint)
         guard (200..<300).contains(answer.status) else {
@@ -39,7 +41,7 @@ struct DefaultAuthorizer: Sendable {
         guard let fields = JSONText.value(of: answer.body) as? [String: Any] else {
             throw endpoint.error("the answer is not a JSON object", status: answer.status)
         }
-        return fields
+        return (answer.status, fields)
     }
 
     private func currentHeaders() async throws -> [String: String] {

@@ -147,7 +147,7 @@ public final class Watchlist: Sendable {
         }
         guard !late.isEmpty, let engine else { return }
         engine.deliver(
-            DeliveryCall {
+            .call {
                 for (name, ids) in late { binding.call(name, ids) }
             })
     }

@@ -16,7 +16,8 @@ extension BirdRealtime {
     /// Ends a wait for the next attempt; does nothing in any state but `unavailable`.
     public func retryNow() { engine.retryNow() }
 
-    /// Disconnects, and returns when the closing handshake is over and the socket is closed.
+    /// Disconnects, and returns when the closing handshake is over and the socket is closed: within ten seconds, whatever
+    /// the service does, and also when the calling task is cancelled.
     public func disconnectAndWait() async {
         engine.disconnect()
         await engine.closed()

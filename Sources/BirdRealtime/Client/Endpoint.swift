@@ -1,3 +1,5 @@
+import WebSocketCore
+
 /// Where the WebSocket of a client goes.
 struct Endpoint: Sendable, Hashable {
     /// Name or address, IPv6 without brackets.
@@ -149,6 +151,14 @@ extension BirdRealtimeOptions {
                 throw RealtimeError(
                     message: "\(name) \"\(url)\" is not a URL: give an absolute http or https URL")
             }
+        }
+        var fields = HTTPFields()
+        for (name, value) in headers { fields.append(name, value) }
+        do {
+            let request = ClientHandshake.Request(host: endpoint.authority, target: "/", fields: fields)
+            _ = try ClientHandshake(request, key: [UInt8](repeating: 0, count: 16))
+        } catch {
+            throw RealtimeError(message: "headers: \(error.message)")
         }
         guard maxPendingDeliveryBytes > 0 else {
             throw RealtimeError(

@@ -5,7 +5,7 @@ import Synchronization
 // What handlers, observers and waiters are told.
 
 extension Engine {
-    func deliver(_ item: some DeliveryItem) {
+    func deliver(_ item: DeliveryItem) {
         if delivery.add(item) == .firstDropOfRun {
             report(
                 RealtimeError(
@@ -14,15 +14,16 @@ extension Engine {
         }
     }
 
-    func report(_ error: RealtimeError) {
+    /// An error found on this side. One that came from the service has a cost, so that many of them cannot pile up.
+    func report(_ error: RealtimeError, cost: Int = 0) {
         note(.warning, error.message)
-        tell(errorObservers, error)
+        tell(errorObservers, error, cost: cost)
     }
 
-    private func tell<Input: Sendable>(_ observers: Observers<Input>, _ input: Input) {
+    private func tell<Input: Sendable>(_ observers: Observers<Input>, _ input: Input, cost: Int = 0) {
         let hearers = observers.happened(input)
         guard !hearers.isEmpty else { return }
-        deliver(DeliveryCall { for observer in hearers { observer(input) } })
+        deliver(.call(cost: cost) { for observer in hearers { observer(input) } })
     }
 
     func announce(_ action: Action) {
@@ -36,7 +37,7 @@ extension Engine {
             note(.info, "next attempt in \(wait.inSeconds) s")
             tell(connectingInObservers, wait.inSeconds)
         case .error(let error):
-            report(RealtimeError(error))
+            report(RealtimeError(error), cost: error.message.utf8.count + DeliveryItem.baseCost)
         case .signinError(let failure):
             note(.warning, "signing in again failed")
             tell(signinErrorObservers, failure.thrown)
@@ -44,7 +45,7 @@ extension Engine {
             let continuation = state.withLock { $0.waiters.removeValue(forKey: waiter) }
             continuation?.resume(with: result.map(SignedInMember.init).mapError(\.thrown))
         case .identityChanged:
-            deliver(DeliveryCall { [member] in member.watchlist.forget() })
+            deliver(.call { [member] in member.watchlist.forget() })
         case .pingRoundTrip(let time):
             note(.debug, "ping answered after \(time.inSeconds) s")
         case .ignoredMessage(let why):
@@ -85,8 +86,9 @@ extension Engine {
             channel(id)?.update(.remove(member.id))
             emit(BirdProtocol.Event.memberRemoved, Member(member), member.json, on: id, lease)
         case .watchlist(let events):
+            let size = events.reduce(DeliveryItem.baseCost) { $1.memberIDs.reduce($0) { $0 + $1.utf8.count } }
             deliver(
-                DeliveryCall { [member] in
+                .call(cost: size) { [member] in
                     guard lease.isValid else { return }
                     for event in events { member.watchlist.deliver(event.name, event.memberIDs) }
                 })
@@ -105,9 +107,10 @@ extension Engine {
         let data = EventData(json: json)
         channel.streams.yield(ChannelEvent(channel: channel.name, name: name, data: data))
         deliver(
-            EventDelivery(
-                handlers: channel.handlers, name: name,
-                payload: .local(EventDelivery.LocalValue(value: value), data: data), lease: lease))
+            .event(
+                EventDelivery(
+                    handlers: channel.handlers, name: name,
+                    payload: .local(EventDelivery.LocalValue(value: value), data: data), lease: lease)))
     }
 
     func deliver(_ name: String, _ data: EventData, to target: EventTarget, _ lease: DeliveryLease) {
@@ -122,7 +125,7 @@ extension Engine {
             let channel = ChannelFamily.memberChannelName(memberID: identity)
             member.streams.yield(ChannelEvent(channel: channel, name: name, data: data))
         }
-        deliver(EventDelivery(handlers: handlers, name: name, payload: .wire(data), lease: lease))
+        deliver(.event(EventDelivery(handlers: handlers, name: name, payload: .wire(data), lease: lease)))
     }
 }
 

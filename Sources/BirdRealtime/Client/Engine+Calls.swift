@@ -117,7 +117,7 @@ extension Engine {
         let (observer, serial) = errorObservers.add(handler)
         guard phase == .failed else { return observer.token }
         deliver(
-            DeliveryCall { [weak self] in
+            .call { [weak self] in
                 // Neither when it is over, nor when the observer has heard, or is about to hear, of a further failure.
                 guard let self, let terminal = self.state.withLock({ $0.machine.terminalError }) else {
                     return

@@ -51,14 +51,14 @@ extension Engine {
     func channelAuthorized(
         _ tag: AuthorizationTag, _ result: Result<ChannelAuthorization, AuthorizationFailure>
     ) {
-        resources.withLock { _ = $0.authorizations.removeValue(forKey: tag) }
+        _ = resources.withLock { $0.authorizations.removeValue(forKey: tag) }
         input { state, actions in state.machine.channelAuthorized(tag, result, into: &actions) }
     }
 
     func memberAuthorized(
         _ tag: AuthorizationTag, _ result: Result<MemberAuthorization, AuthorizationFailure>
     ) {
-        resources.withLock { _ = $0.authorizations.removeValue(forKey: tag) }
+        _ = resources.withLock { $0.authorizations.removeValue(forKey: tag) }
         input { state, actions in state.machine.memberAuthorized(tag, result, into: &actions) }
     }
 

@@ -97,13 +97,16 @@ final class Engine: Sendable {
         var batch = state.withLock { state -> [Step] in
             guard !state.isDraining, !state.steps.isEmpty else { return [] }
             state.isDraining = true
-            return state.takeSteps()
+            return state.takeSteps(returning: [])
         }
         while !batch.isEmpty {
             for step in batch { perform(step) }
+            // What the steps held is let go of here, not under the lock.
+            batch.removeAll(keepingCapacity: batch.capacity <= 64)
+            let spare = batch
             batch = state.withLock { state in
                 state.isDraining = !state.steps.isEmpty
-                return state.takeSteps()
+                return state.takeSteps(returning: spare)
             }
         }
     }
@@ -140,8 +143,9 @@ extension Engine.State {
         steps.append(Engine.Step(work: .arm(deadline), lease: lease))
     }
 
-    mutating func takeSteps() -> [Engine.Step] {
-        defer { steps = [] }
+    /// `spare` is an empty array whose storage is used again.
+    mutating func takeSteps(returning spare: [Engine.Step]) -> [Engine.Step] {
+        defer { steps = spare }
         return steps
     }
 }

@@ -8,7 +8,7 @@ import SystemIO
 /// newest events are dropped, so that what arrives stays a gapless beginning of each run.
 final class Delivery: Sendable {
     private struct Waiting {
-        var items: [any DeliveryItem] = []
+        var items: [DeliveryItem] = []
         var byteCount = 0
         var isRunning = false
         var isStopped = false
@@ -35,7 +35,7 @@ final class Delivery: Sendable {
     enum Admission { case taken, dropped, firstDropOfRun }
 
     @discardableResult
-    func add(_ item: any DeliveryItem) -> Admission {
+    func add(_ item: DeliveryItem) -> Admission {
         let cost = item.byteCount
         let (admission, start) = waiting.withLock { waiting -> (Admission, Bool) in
             guard !waiting.isStopped else { return (.taken, false) }
@@ -56,7 +56,7 @@ final class Delivery: Sendable {
 
     /// Nothing is delivered any more; what waits is freed.
     func stop() {
-        let freed = waiting.withLock { waiting -> [any DeliveryItem] in
+        let freed = waiting.withLock { waiting -> [DeliveryItem] in
             waiting.isStopped = true
             defer { waiting.items = [] }
             return waiting.items
@@ -66,7 +66,7 @@ final class Delivery: Sendable {
     }
 
     private func deliver() {
-        let batch = waiting.withLock { waiting -> [any DeliveryItem] in
+        let batch = waiting.withLock { waiting -> [DeliveryItem] in
             defer { waiting.items = [] }
             return waiting.items
         }
@@ -88,25 +88,28 @@ final class Delivery: Sendable {
 }
 
 /// Something to be brought to handlers.
-protocol DeliveryItem: Sendable {
-    /// The event data it holds on to while it waits.
-    var byteCount: Int { get }
-    func deliver()
-}
+enum DeliveryItem: Sendable {
+    case event(EventDelivery)
+    /// Any other call that has its place in the order. One without a cost is never dropped.
+    case call(cost: Int = 0, @Sendable () -> Void)
 
-extension DeliveryItem {
-    var byteCount: Int { 0 }
-}
-
-/// Any other call that has its place in the order.
-struct DeliveryCall: DeliveryItem {
-    let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) {
-        self.body = body
+    /// What it counts for against the limit while it waits.
+    var byteCount: Int {
+        switch self {
+        case .event(let event): event.byteCount
+        case .call(let cost, _): cost
+        }
     }
 
-    func deliver() { body() }
+    /// What each event counts for beside its name and data.
+    static let baseCost = 64
+
+    func deliver() {
+        switch self {
+        case .event(let event): event.deliver()
+        case .call(_, let body): body()
+        }
+    }
 }
 
 /// Where deliveries run.

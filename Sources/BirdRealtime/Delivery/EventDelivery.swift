@@ -1,5 +1,5 @@
 /// One event on its way to the handlers of a channel.
-struct EventDelivery: DeliveryItem {
+struct EventDelivery: Sendable {
     /// What came with the event.
     enum Payload: Sendable {
         /// Decoded once, and only when a handler wants the value.
@@ -20,11 +20,17 @@ struct EventDelivery: DeliveryItem {
     /// Whether the event is still wanted when its turn comes.
     let lease: DeliveryLease
 
+    /// Whether it must arrive, however much waits: there is one for each subscription.
+    private var isEssential: Bool {
+        name == BirdProtocol.Event.subscriptionSucceeded || name == BirdProtocol.Event.subscriptionError
+    }
+
     var byteCount: Int {
         switch payload {
         // The name and the bookkeeping count too: empty events must not pile up without a bound.
-        case .wire(let data): data.rawBytes.count + name.utf8.count + 64
-        case .local: 0
+        case .wire(let data): data.rawBytes.count + name.utf8.count + DeliveryItem.baseCost
+        case .local(_, let data):
+            isEssential ? 0 : data.rawBytes.count + name.utf8.count + DeliveryItem.baseCost
         }
     }
 

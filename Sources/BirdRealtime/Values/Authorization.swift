@@ -41,10 +41,10 @@ public struct MemberAuth: Sendable, Hashable {
 /// `message` of a ``BirdRealtimeError`` becomes the payload's `error`. It runs on Swift's concurrency pool, and its
 /// task is cancelled when the answer has become useless.
 public typealias Authorizer =
-    @Sendable (_ channelName: String, _ connectionId: String) async throws -> ChannelAuth
+    @concurrent @Sendable (_ channelName: String, _ connectionId: String) async throws -> ChannelAuth
 
 /// Asks a backend to authorize a sign-in on one connection. What it throws leaves `signin()` unchanged.
-public typealias MemberAuthorizer = @Sendable (_ connectionId: String) async throws -> MemberAuth
+public typealias MemberAuthorizer = @concurrent @Sendable (_ connectionId: String) async throws -> MemberAuth
 
 /// Gives the headers of one authorization request; asked before every request, so that tokens stay fresh.
-public typealias AuthHeadersProvider = @Sendable () async throws -> [String: String]
+public typealias AuthHeadersProvider = @concurrent @Sendable () async throws -> [String: String]

@@ -44,7 +44,8 @@ public struct BirdRealtimeOptions: Sendable {
     /// Headers asked for before each authorization request; they win over ``authHeaders`` of the same name. What it
     /// throws counts as a failed authorization.
     public var authHeadersProvider: AuthHeadersProvider?
-    /// Waits between attempts, and what to do about close codes.
+    /// Waits between attempts, and what to do about close codes. A `rule` in it decides while the client is locked: it may
+    /// not call the client.
     public var reconnectPolicy = ReconnectPolicy()
     /// Which certificates to trust, for the WebSocket and for `https` endpoints.
     public var tls = TLSOptions()
@@ -53,7 +54,8 @@ public struct BirdRealtimeOptions: Sendable {
     /// Set to offer permessage-deflate (RFC 7692). Default: nil, no compression: small events gain little, and each
     /// connection pays memory for two windows.
     public var permessageDeflate: DeflateOptions?
-    /// Bytes of event data that may wait for handlers. Default: 64 MiB. Beyond it the newest events are dropped and
+    /// Bytes of event data that may wait for handlers (each event counts 64 bytes more than its name and data). Default:
+    /// 64 MiB. Beyond it the newest events are dropped and
     /// counted, and `onError` hears of the first of each run.
     public var maxPendingDeliveryBytes = 64 << 20
     /// Where handlers run. Default: on the delivery queue.

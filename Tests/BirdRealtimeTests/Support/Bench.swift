@@ -42,7 +42,14 @@ struct Bench {
 final class Heard<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
 
-    func append(_ element: Element) { elements.withLock { $0.append(element) } }
+    /// How many there are with this one.
+    @discardableResult
+    func append(_ element: Element) -> Int {
+        elements.withLock { elements in
+            elements.append(element)
+            return elements.count
+        }
+    }
     var all: [Element] { elements.withLock { $0 } }
     var count: Int { all.count }
 }
@@ -54,7 +61,7 @@ func described(_ value: Any?) -> String {
 
 extension Heard where Element == String {
     /// A handler that writes down what it is given.
-    var handler: @Sendable (Any?) -> Void { { self.append(described($0)) } }
+    var handler: @Sendable (Any?) -> Void { { _ = self.append(described($0)) } }
 }
 
 /// Waits until something has come true; what it waits for is driven by other threads. Bounded by the test's time limit.

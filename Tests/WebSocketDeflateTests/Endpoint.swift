@@ -1,0 +1,1 @@
+../WebSocketCoreTests/Endpoint.swift
