@@ -27,6 +27,9 @@ static inline int shim_name_count(const GENERAL_NAMES *names) { return sk_GENERA
 static inline const GENERAL_NAME *shim_name_at(const GENERAL_NAMES *names, int i) { return sk_GENERAL_NAME_value(names, i); }
 static inline int shim_error_reason(unsigned long code) { return ERR_GET_REASON(code); }
 static inline int shim_error_library(unsigned long code) { return ERR_GET_LIB(code); }
+static inline int shim_error_is_end_of_pem(unsigned long code) {
+    return ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE;
+}
 static inline void shim_x509v3_context(X509V3_CTX *c, X509 *issuer, X509 *subject) {
     X509V3_set_ctx_nodb(c);
     X509V3_set_ctx(c, issuer, subject, NULL, NULL, 0);

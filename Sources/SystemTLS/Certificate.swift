@@ -20,13 +20,20 @@ final class Certificate {
     /// The certificates of a PEM text, at least one.
     static func all(inPEM text: String, of what: String) throws(TLSError) -> [Certificate] {
         var certificates: [Certificate] = []
+        ErrorQueue.clear()
         withMemoryBIO(text) { bio in
-            while let pointer = PEM_read_bio_X509(bio, nil, nil, nil) {
+            while let pointer = PEM_read_bio_X509(bio, nil, noPassphrase, nil) {
                 certificates.append(Certificate(owning: pointer))
             }
         }
-        // The end of the text is an error to the reader.
-        ErrorQueue.clear()
+        // The end of the text is an error to the reader; any other one would drop the certificates behind it.
+        let isAtEnd = shim_error_is_end_of_pem(ERR_peek_last_error()) == 1
+        let why = ErrorQueue.words()
+        guard isAtEnd else {
+            throw TLSError(
+                .configuration,
+                "\(what): certificate number \(certificates.count + 1) cannot be read as PEM: \(why)")
+        }
         guard !certificates.isEmpty else {
             throw TLSError(.configuration, "\(what) holds no certificate in PEM form")
         }
@@ -46,6 +53,17 @@ final class Certificate {
         return name.isEmpty ? "a certificate without subject" : name
     }
 
+    /// A peer's text fit for a log: anything but visible ASCII as `\\x1B`.
+    private static func printable(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        bytes.reduce(into: "") { text, byte in
+            if (0x21...0x7E).contains(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "\\x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+    }
+
     /// The DNS names and addresses a certificate is for.
     static func names(_ certificate: OpaquePointer) -> [String] {
         guard let extensionValue = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else {
@@ -61,7 +79,7 @@ final class Certificate {
                 return nil
             }
             let value = UnsafeBufferPointer(start: bytes, count: Int(count))
-            if type == GEN_DNS { return String(decoding: value, as: UTF8.self) }
+            if type == GEN_DNS { return printable(value) }
             return switch count {
             case 4: IPv4Address(value: value.reduce(0) { $0 << 8 | UInt32($1) }).description
             case 16: IPv6Address(value: value.reduce(0) { $0 << 8 | UInt128($1) }).description
@@ -79,12 +97,15 @@ final class PrivateKey {
         self.pointer = pointer
     }
 
-    init(pem: String) throws(TLSError) {
+    /// - Parameter what: whose key it is, for the message.
+    init(pem: String, of what: String) throws(TLSError) {
         ErrorQueue.clear()
         var key: OpaquePointer?
-        withMemoryBIO(pem) { bio in key = PEM_read_bio_PrivateKey(bio, nil, nil, nil) }
+        withMemoryBIO(pem) { bio in key = PEM_read_bio_PrivateKey(bio, nil, noPassphrase, nil) }
         guard let key else {
-            throw TLSError(.configuration, "the private key cannot be read as PEM: \(ErrorQueue.words())")
+            throw TLSError(
+                .configuration,
+                "\(what) cannot be read as PEM without a passphrase: \(ErrorQueue.words())")
         }
         pointer = key
     }
@@ -101,6 +122,11 @@ final class PrivateKey {
         bytesOfMemoryBIO { bio in PEM_write_bio_PrivateKey(bio, pointer, nil, nil, 0, nil, nil) }
     }
 }
+
+/// Without this OpenSSL would ask for the passphrase of an encrypted key on the terminal, and wait.
+private func noPassphrase(
+    _: UnsafeMutablePointer<CChar>?, _: Int32, _: Int32, _: UnsafeMutableRawPointer?
+) -> Int32 { -1 }
 
 /// Lets `body` read `text` through a BIO.
 private func withMemoryBIO(_ text: String, _ body: (OpaquePointer) -> Void) {

@@ -13,18 +13,48 @@ package struct CertificateAuthority {
     package let certificatePEM: String
     private let certificate: Certificate
     private let key: PrivateKey
+    /// What those that trust only the root need beside a certificate; empty for a root.
+    private let chainPEM: String
 
+    /// A root: signed by itself.
     package init(name: String) throws(TLSError) {
         key = try Self.newKey()
         certificate = try Self.certificate(
             commonName: name, names: "", key: key, issuer: nil, issuerKey: key, days: -1...3650,
             isAuthority: true)
         certificatePEM = certificate.pem
+        chainPEM = ""
     }
 
-    /// Signs a certificate for a server.
+    /// An authority below another one; the chains of what it signs lead up to the root, without the root.
+    package init(name: String, signedBy parent: CertificateAuthority) throws(TLSError) {
+        key = try Self.newKey()
+        certificate = try Self.certificate(
+            commonName: name, names: "", key: key, issuer: parent.certificate, issuerKey: parent.key,
+            days: -1...3650, isAuthority: true)
+        certificatePEM = certificate.pem
+        chainPEM = certificatePEM + parent.chainPEM
+    }
+
+    /// Lets a certificate sign that is no authority's, which whoever verifies the result has to refuse.
+    package init(posingAs identity: Identity) throws(TLSError) {
+        key = try PrivateKey(pem: identity.privateKeyPEM, of: "the key")
+        certificate = try Certificate.all(inPEM: identity.certificateChainPEM, of: "the certificate")[0]
+        certificatePEM = certificate.pem
+        chainPEM = identity.certificateChainPEM
+    }
+
+    /// What a directory of authorities calls this one, as `openssl rehash` names files.
+    package var hashedFileName: String {
+        let hash = String(certificate.withPointer { X509_subject_name_hash($0) }, radix: 16)
+        return String(repeating: "0", count: 8 - hash.count) + hash + ".0"
+    }
+
+    /// Signs a certificate for a server, or for a client.
     ///
-    /// - Parameter days: from when until when it is valid, in days from now.
+    /// - Parameters:
+    ///   - names: DNS names, `*.a.test` too. Without names and addresses the certificate has a common name alone.
+    ///   - days: from when until when it is valid, in days from now.
     package func issue(
         names: [String] = [], addresses: [String] = [], commonName: String? = nil,
         days: ClosedRange<Int> = -1...30
@@ -35,7 +65,7 @@ package struct CertificateAuthority {
             names: Self.list(names, addresses), key: key, issuer: certificate, issuerKey: self.key,
             days: days,
             isAuthority: false)
-        return Identity(certificateChainPEM: certificate.pem, privateKeyPEM: key.pem)
+        return Identity(certificateChainPEM: certificate.pem + chainPEM, privateKeyPEM: key.pem)
     }
 
     /// A certificate that is signed by itself.
@@ -84,6 +114,7 @@ package struct CertificateAuthority {
             (NID_basic_constraints, isAuthority ? "critical,CA:TRUE" : "CA:FALSE"),
             (NID_subject_key_identifier, "hash"),
         ]
+        if issuer != nil { extensions.append((NID_authority_key_identifier, "keyid")) }
         if isAuthority { extensions.append((NID_key_usage, "critical,keyCertSign,cRLSign")) }
         if !names.isEmpty { extensions.append((NID_subject_alt_name, names)) }
         for (identifier, value) in extensions {

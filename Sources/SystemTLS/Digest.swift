@@ -15,13 +15,18 @@ package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 
 /// Fills a buffer with bytes that nobody can predict.
 package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
-    // Never fails once the generator is seeded, which OpenSSL does from the kernel; without it nothing here is safe.
-    precondition(
-        RAND_bytes(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), Int32(clamping: buffer.count))
-            == 1,
-        "the system has no random numbers")
+    // OpenSSL counts in Int32: a larger buffer is filled in pieces.
+    var rest = buffer[...]
+    while !rest.isEmpty {
+        let piece = UnsafeMutableRawBufferPointer(rebasing: rest.prefix(1 << 30))
+        let start = piece.baseAddress?.assumingMemoryBound(to: UInt8.self)
+        // Never fails once the generator is seeded, which OpenSSL does from the kernel; without it nothing here is safe.
+        precondition(RAND_bytes(start, Int32(piece.count)) == 1, "the system has no random numbers")
+        rest = rest.dropFirst(piece.count)
+    }
 }
 
+/// So many bytes that nobody can predict.
 package func randomBytes(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     bytes.withUnsafeMutableBytes { fillRandom($0) }

@@ -3,11 +3,18 @@ internal import Glibc
 
 /// Why a peer's certificate was refused, gathered while OpenSSL verifies it: only then is the certificate at hand.
 final class PeerVerification {
-    private(set) var failure: String?
-    let host: String
+    /// Whose certificate is looked at.
+    enum Peer {
+        /// A server that should be `name`.
+        case server(name: String, trustsSystem: Bool)
+        case client
+    }
 
-    init(host: String) {
-        self.host = host
+    private(set) var failure: String?
+    private let peer: Peer
+
+    init(_ peer: Peer) {
+        self.peer = peer
     }
 
     /// Called by OpenSSL for each certificate of the chain. It notes, and leaves the verdict as it is.
@@ -16,50 +23,75 @@ final class PeerVerification {
             let ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()),
             let data = SSL_get_ex_data(OpaquePointer(ssl), index)
         else { return verdict }
-        // The stream that owns the SSL keeps this object for as long.
+        // Sound: the stream that owns the SSL keeps this object for as long.
         let verification = Unmanaged<PeerVerification>.fromOpaque(data).takeUnretainedValue()
         if verification.failure == nil { verification.failure = verification.words(store) }
         return verdict
     }
 
+    func attach(to ssl: OpaquePointer) {
+        SSL_set_ex_data(ssl, Self.index, Unmanaged.passUnretained(self).toOpaque())
+    }
+
     /// Where the SSL keeps its PeerVerification: OpenSSL's slot for applications.
-    static let index: Int32 = 0
+    private static let index: Int32 = 0
 
     private func words(_ store: OpaquePointer) -> String {
         let code = X509_STORE_CTX_get_error(store)
         let depth = X509_STORE_CTX_get_error_depth(store)
+        let name: String
+        switch peer {
+        case .server(let host, _): name = host
+        case .client: name = "the client"
+        }
         guard let certificate = X509_STORE_CTX_get_current_cert(store) else {
-            return "the server sent no certificate that can be verified: \(Self.reason(code))"
+            return "\(name) sent no certificate that can be verified: \(Self.reason(code))"
         }
         let which =
             "\(depth == 0 ? "the certificate" : "the issuing certificate (depth \(depth))") "
-            + "'\(Certificate.subject(certificate))'"
+            + "'\(Certificate.subject(certificate))' of \(name)"
         switch code {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             let date = bytesOfMemoryBIO { ASN1_TIME_print($0, X509_get0_notAfter(certificate)) }
-            return "\(which) expired on \(date); the server must renew it (or this machine's clock is wrong)"
+            return "\(which) expired on \(date); it must be renewed (or this machine's clock is wrong)"
         case X509_V_ERR_CERT_NOT_YET_VALID:
             let date = bytesOfMemoryBIO { ASN1_TIME_print($0, X509_get0_notBefore(certificate)) }
             return "\(which) is not valid before \(date); is this machine's clock right?"
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-            let names = Certificate.names(certificate)
-            let list =
-                names.isEmpty
-                ? "no name at all (a subject alternative name is needed)" : names.joined(separator: ", ")
-            return
-                "\(which) is not for '\(host)' but for \(list); connect to one of those, or set tls.serverName"
+            return "\(which) is not for '\(name)' but for \(Self.list(Certificate.names(certificate))); "
+                + "connect to one of those, or set tls.serverName"
         case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-            return "\(which) is self-signed and not trusted; trust it with tls.trust (.file, .pem)"
+            return "\(which) is self-signed and not trusted\(mend("it"))"
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-            return "\(which) is an authority that is not trusted; trust it with tls.trust (.file, .pem)"
+            return "\(which) is an authority that is not trusted\(mend("it"))"
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
             X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+            return "\(which) is signed by an authority that is not known"
+                + mend("that authority", "or make the server send its whole chain")
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE:
             return
-                "\(which) is signed by an authority that is not trusted; trust that authority with tls.trust "
-                + "(.file, .pem), or make the server send its whole chain"
+                "\(which) has a wrong signature: it was changed, or signed by another authority that has the "
+                + "name of one that is trusted\(mend("the right one"))"
         default:
             return "\(which) was refused: \(Self.reason(code))"
         }
+    }
+
+    /// What makes the certificate trusted, where this side has a say.
+    private func mend(_ what: String, _ otherwise: String? = nil) -> String {
+        guard case .server(_, let trustsSystem) = peer else { return "" }
+        if trustsSystem, TrustStore.isSystemEmpty {
+            return "; this machine knows no certificate authorities at all: install its package of them "
+                + "(ca-certificates), or set tls.trust"
+        }
+        return "; trust \(what) with tls.trust = .file(…) or .pem(…)" + (otherwise.map { ", \($0)" } ?? "")
+    }
+
+    /// A certificate may have hundreds of names: a sentence takes some.
+    private static func list(_ names: [String]) -> String {
+        if names.isEmpty { return "no name at all (it needs a subject alternative name)" }
+        let shown = names.prefix(8).joined(separator: ", ")
+        return names.count > 8 ? "\(shown) and \(names.count - 8) more" : shown
     }
 
     private static func reason(_ code: Int32) -> String {

@@ -6,7 +6,10 @@ public struct TLSOptions: Sendable, Equatable {
         case system
         /// The authorities of a PEM file, and no others.
         case file(String)
-        /// The authorities of a directory of PEM files, named by hash as `openssl rehash` does it, and no others.
+        /// The authorities of a directory, and no others.
+        ///
+        /// Where `openssl rehash` has named its files by hash, they are looked up when needed. Otherwise every file that
+        /// ends in `.pem`, `.crt` or `.cer` is read at once; those without a certificate are passed over.
         case directory(String)
         /// The authorities of a PEM text, and no others.
         case pem(String)
@@ -20,13 +23,44 @@ public struct TLSOptions: Sendable, Equatable {
 
     /// Default: the system's.
     public var trust = Trust.system
-    /// The name asked for (SNI) and looked for in the certificate, where it is not the URL's host.
+    /// The name asked for (SNI) and looked for in the certificate, where it is not the URL's host. An IP address is looked
+    /// for in the certificate and not asked for.
     public var serverName: String?
     /// Default TLS 1.2, the oldest there is here.
     public var minimumVersion = Version.tls12
     /// Default TLS 1.3.
     public var maximumVersion = Version.tls13
+    /// Who this client is, for servers that ask. Default: nobody.
+    public var clientCertificate: ClientCertificate?
 
     /// The defaults.
     public init() {}
+}
+
+extension TLSOptions {
+    /// A certificate and its key, with which a client shows who it is (mutual TLS).
+    public struct ClientCertificate: Sendable, Equatable {
+        /// The client's certificate as PEM text, followed by those that lead to an authority the server trusts.
+        public var certificateChainPEM: String
+        /// The key that belongs to the first certificate, as PEM text without a passphrase.
+        public var privateKeyPEM: String
+
+        /// A certificate and its key.
+        public init(certificateChainPEM: String, privateKeyPEM: String) {
+            self.certificateChainPEM = certificateChainPEM
+            self.privateKeyPEM = privateKeyPEM
+        }
+    }
+}
+
+// Options get logged; a private key must not.
+extension TLSOptions.ClientCertificate: CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// Names the type, without the key.
+    public var description: String { "ClientCertificate(private key not shown)" }
+    /// Names the type, without the key.
+    public var debugDescription: String { description }
+    /// The certificates alone.
+    public var customMirror: Mirror { Mirror(self, children: ["certificateChainPEM": certificateChainPEM]) }
 }

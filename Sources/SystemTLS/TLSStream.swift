@@ -9,26 +9,22 @@ package enum HandshakeProgress: Equatable, Sendable {
     case wants(Interest)
 }
 
-/// What a handshake agreed on.
-package struct TLSSummary: Equatable, Sendable {
-    /// `TLSv1.3`
-    package var version: String
-    package var cipher: String
-    /// The peer's certificate's subject; nil where it showed none.
-    package var peerSubject: String?
-}
-
 /// TLS over one socket, which it owns. Non-blocking: each call does what it can and says what it waits for.
 package struct TLSStream: ~Copyable, @unchecked Sendable {
     // An SSL is used by one owner at a time, which is what ~Copyable says: it may move between threads, not be shared.
-    private let ssl: OpaquePointer
+    let ssl: OpaquePointer
     private let bioState: SocketBIO.StatePointer
-    private let verification: PeerVerification?
+    /// OpenSSL points to it, unretained.
+    private let verification: PeerVerification
     private let context: TLSContext
     private let socket: TCPSocket
+    /// The peer, in words.
     private let host: String
     private var reading = Reading.open
     private var hasWriteFailed = false
+    /// Whether the last read stopped because there was nothing more, not because its buffer was full.
+    private var isDrained = false
+    private var committed: CommittedBytes?
 
     private enum Reading {
         case open
@@ -42,32 +38,21 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     /// - Parameter host: the URL's host, whose name or address the certificate must have (RFC 9110 §4.3.4). A name is
     ///   told to the server (SNI), an address is not (RFC 6066 §3).
     package init(client context: TLSContext, socket: consuming TCPSocket, host: String) throws(TLSError) {
-        let name = Self.name(context.serverName ?? host)
-        let verification = PeerVerification(host: name)
+        let name = try PeerName(context.serverName ?? host)
         let (ssl, state) = try Self.make(context, socket.rawValue)
-        SSL_set_ex_data(ssl, PeerVerification.index, Unmanaged.passUnretained(verification).toOpaque())
         SSL_set_connect_state(ssl)
-        guard Self.expect(name, ssl) else {
+        guard name.expect(on: ssl) else {
             SSL_free(ssl)
-            throw TLSError(.configuration, "'\(name)' cannot be used as a server's name")
+            throw TLSError(
+                .configuration, "'\(name.text)' cannot be used as a server's name; see tls.serverName")
         }
         self.ssl = ssl
         bioState = state
-        self.verification = verification
+        verification = PeerVerification(.server(name: name.text, trustsSystem: context.trustsSystem))
         self.context = context
-        self.host = name
+        self.host = name.text
         self.socket = socket
-    }
-
-    /// Sets whom the certificate must name, and tells a name to the server.
-    private static func expect(_ name: String, _ ssl: OpaquePointer) -> Bool {
-        if let address = SocketAddress.literal(name, 0) {
-            return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), address.hostText) == 1
-        }
-        // A wildcard stands for one whole label, and a common name counts for nothing (RFC 9525 §6.3).
-        SSL_set_hostflags(
-            ssl, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
-        return SSL_set1_host(ssl, name) == 1 && shim_set_host_name(ssl, name) == 1
+        verification.attach(to: ssl)
     }
 
     /// A server's stream.
@@ -76,10 +61,11 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         SSL_set_accept_state(ssl)
         self.ssl = ssl
         bioState = state
-        verification = nil
+        verification = PeerVerification(.client)
         self.context = context
         self.host = "the client"
         self.socket = socket
+        verification.attach(to: ssl)
     }
 
     private static func make(
@@ -97,15 +83,6 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         return (ssl, state)
     }
 
-    /// The host as certificates know it: without brackets, zone and trailing dot.
-    private static func name(_ host: String) -> String {
-        var name = Substring(host)
-        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
-        if name.contains(":"), let zone = name.firstIndex(of: "%") { name = name[..<zone] }
-        if name.hasSuffix("."), name.count > 1 { name = name.dropLast() }
-        return String(name)
-    }
-
     deinit {
         SSL_free(ssl)
     }
@@ -117,7 +94,10 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     package var localAddress: SocketAddress? { socket.localAddress }
 
     /// Goes on with the handshake. The peer is verified in it, before anything of the application is sent.
+    ///
+    /// - Throws: why it failed, and the same again whatever is tried afterwards.
     package mutating func handshake() throws(TLSError) -> HandshakeProgress {
+        if case .failed(let error) = reading { throw error }
         ErrorQueue.clear()
         let result = SSL_do_handshake(ssl)
         if result == 1 { return .done }
@@ -125,34 +105,20 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         case SSL_ERROR_WANT_READ: return .wants(.read)
         case SSL_ERROR_WANT_WRITE: return .wants(.write)
         case SSL_ERROR_SYSCALL where bioState.pointee.error != 0:
-            throw transportError("TLS handshake with \(host)")
-        default: throw handshakeError()
+            throw handshakeFailed(transportError("TLS handshake with \(host)"))
+        default: throw handshakeFailed(handshakeError())
         }
     }
 
+    private mutating func handshakeFailed(_ error: TLSError) -> TLSError {
+        reading = .failed(error)
+        return error
+    }
+
     private func handshakeError() -> TLSError {
-        if let failure = verification?.failure { return TLSError(.certificate, failure) }
-        let entries = ErrorQueue.take()
-        if bioState.pointee.hasEnded {
-            return TLSError(.handshake, "\(host) closed the connection in the middle of the TLS handshake")
-        }
-        guard let first = entries.first else {
-            return TLSError(.handshake, "the TLS handshake with \(host) failed")
-        }
-        switch first.reason {
-        case SSL_R_WRONG_VERSION_NUMBER, SSL_R_HTTP_REQUEST, SSL_R_UNEXPECTED_MESSAGE,
-            SSL_R_PACKET_LENGTH_TOO_LONG,
-            SSL_R_RECORD_LENGTH_MISMATCH, SSL_R_BAD_RECORD_TYPE:
-            return TLSError(
-                .handshake,
-                "what \(host) sends is not TLS (\(first.text)); is the port right, or does it want ws://?")
-        case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
-            return TLSError(
-                .handshake,
-                "\(host) speaks no version of TLS between tls.minimumVersion and tls.maximumVersion")
-        default:
-            return TLSError(.handshake, "the TLS handshake with \(host) failed: \(first.text)")
-        }
+        if let failure = verification.failure { return TLSError(.certificate, failure) }
+        return HandshakeFailure.error(
+            ErrorQueue.take(), peer: host, isServer: context.isServer, hasEnded: bioState.pointee.hasEnded)
     }
 
     private func transportError(_ operation: String) -> TLSError {
@@ -169,6 +135,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         case .failed(let error): throw error
         }
         guard let base = buffer.baseAddress, !buffer.isEmpty else { return .bytes(0) }
+        isDrained = false
         var total = 0
         while total < buffer.count {
             ErrorQueue.clear()
@@ -177,6 +144,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
                 total += count
                 continue
             }
+            isDrained = true
             switch SSL_get_error(ssl, 0) {
             case SSL_ERROR_WANT_READ: return total > 0 ? .bytes(total) : .wouldBlock(.read)
             case SSL_ERROR_WANT_WRITE: return total > 0 ? .bytes(total) : .wouldBlock(.write)
@@ -188,7 +156,7 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
                     // RFC 8446 §6.1: without close_notify the data may have been cut.
                     reading = .ended(isClean: false)
                 } else {
-                    reading = .failed(TLSError(.connection, "TLS with \(peer) broke: \(ErrorQueue.words())"))
+                    reading = .failed(broken())
                 }
             }
             break
@@ -206,22 +174,60 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
         if case .open = reading { false } else { true }
     }
 
+    /// Whether bytes wait in here that a read can get at and that the socket's readiness does not show: after a handshake
+    /// that brought more than itself, and after a read whose buffer came back full.
+    package var hasPendingBytes: Bool {
+        !isDrained && SSL_has_pending(ssl) == 1
+    }
+
     /// Writes as much as the kernel takes.
+    ///
+    /// After `.wouldBlock` the first `committedByteCount` bytes are encrypted already: the next call has to begin with the
+    /// same bytes, from whatever place, and nothing may be put in between them.
+    /// - Throws: `.connection` when they differ, rather than telling the peer one thing and the caller another.
     package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) -> WriteOutcome {
         guard let base = bytes.baseAddress, !bytes.isEmpty else { return .bytes(0) }
+        switch reading {
+        case .open, .ended(isClean: true): break
+        case .ended(isClean: false):
+            throw writeFailed(TLSError(.connection, "\(peer) ended the connection without close_notify"))
+        case .failed(let error): throw writeFailed(error)
+        }
+        if let committed, !committed.begin(bytes) {
+            throw writeFailed(
+                TLSError(.connection, "bytes on their way to \(peer) were changed while the socket was full"))
+        }
         ErrorQueue.clear()
         var count = 0
-        if SSL_write_ex(ssl, base, bytes.count, &count) == 1 { return .bytes(count) }
+        if SSL_write_ex(ssl, base, bytes.count, &count) == 1 {
+            committed = nil
+            return .bytes(count)
+        }
         switch SSL_get_error(ssl, 0) {
         case SSL_ERROR_WANT_READ: return .wouldBlock(.read)
-        case SSL_ERROR_WANT_WRITE: return .wouldBlock(.write)
+        case SSL_ERROR_WANT_WRITE:
+            // A message of the handshake (a key update) that does not get through has nothing of ours in it.
+            if committed == nil, SSL_in_init(ssl) == 0 { committed = CommittedBytes(bytes) }
+            return .wouldBlock(.write)
         case SSL_ERROR_SYSCALL where bioState.pointee.error != 0:
-            hasWriteFailed = true
-            throw transportError("write to \(peer)")
+            throw writeFailed(transportError("write to \(peer)"))
         default:
-            hasWriteFailed = true
-            throw TLSError(.connection, "TLS with \(peer) broke: \(ErrorQueue.words())")
+            throw writeFailed(broken())
         }
+    }
+
+    /// How many bytes of the write that blocked are encrypted already; 0 when none are.
+    package var committedByteCount: Int { committed?.count ?? 0 }
+
+    private mutating func writeFailed(_ error: TLSError) -> TLSError {
+        hasWriteFailed = true
+        return error
+    }
+
+    private func broken() -> TLSError {
+        // Reading and writing go on with a handshake that is not done.
+        if let failure = verification.failure { return TLSError(.certificate, failure) }
+        return HandshakeFailure.broken(ErrorQueue.take(), peer: peer, isServer: context.isServer)
     }
 
     private var peer: String { socket.peerAddress?.description ?? host }
@@ -243,31 +249,5 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     /// Makes the closing of the socket a reset.
     package func resetOnClose() {
         socket.resetOnClose()
-    }
-
-    /// What the finished handshake agreed on.
-    package var summary: TLSSummary {
-        let certificate = SSL_get1_peer_certificate(ssl)
-        defer { X509_free(certificate) }
-        return TLSSummary(
-            version: String(cString: SSL_get_version(ssl)),
-            cipher: SSL_get_current_cipher(ssl).map { String(cString: SSL_CIPHER_get_name($0)) } ?? "",
-            peerSubject: certificate.map(Certificate.subject))
-    }
-
-    /// The name the client asked for (SNI), on a server's stream.
-    package var requestedServerName: String? {
-        SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name).map { String(cString: $0) }
-    }
-}
-
-extension SocketAddress {
-    /// The address without its port.
-    fileprivate var hostText: String {
-        switch self {
-        case .v4(let address, _): address.description
-        case .v6(let address, _, _): address.description
-        default: ""
-        }
     }
 }
