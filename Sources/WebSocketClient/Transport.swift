@@ -53,6 +53,14 @@ enum Transport: ~Copyable {
         }
     }
 
+    /// How many of the bytes of a write that blocked have been encrypted, so that they may not change any more.
+    var committedByteCount: Int {
+        switch self {
+        case .plain: 0
+        case .secure(let stream): stream.committedByteCount
+        }
+    }
+
     /// FIN alone: over TLS the peer sees a truncation.
     func cutWrite() {
         switch self {

@@ -94,6 +94,7 @@ extension WebSocketDriver {
                     wire.outbox.consume(count)
                 case .wouldBlock(let interest):
                     writeWaits = interest
+                    wire.outbox.commit(transport?.committedByteCount ?? 0)
                     break writing
                 case nil:
                     break writing

@@ -47,6 +47,12 @@ package struct Outbox: ~Copyable {
         buffer.consume(count)
     }
 
+    /// Tells that the first `count` bytes can no longer change, although they wait: TLS has encrypted them already.
+    /// Control frames go in behind the frame in which they end.
+    package mutating func commit(_ count: Int) {
+        while boundary < min(count, buffer.count) { boundary += frameByteCount(at: boundary) }
+    }
+
     /// Gives memory back that an idle connection does not need.
     package mutating func releaseIdleMemory(keeping: Int = 0) {
         if buffer.isEmpty { buffer.removeAll(keeping: keeping) }

@@ -123,8 +123,7 @@ final class PythonPeer: Sendable {
     }
 
     private static let program = """
-        import asyncio, ssl, sys
-        import websockets
+        asyncio, ssl, sys, websockets = map(__import__, ["asyncio", "ssl", "sys", "websockets"])
         compression = "deflate" if sys.argv[1] else None
         url, files = sys.argv[2], sys.argv[3:]
         limits = dict(max_size=None, compression=compression)

@@ -5,12 +5,6 @@ import Testing
 
 @Suite("Network faults", .timeLimit(.minutes(3)))
 struct NetworkTests {
-    static func quick(_ limit: Duration = .milliseconds(200)) -> WebSocketOptions {
-        var options = WebSocketOptions()
-        options.connectTimeout = limit
-        return options
-    }
-
     static let neverResolves = Resolver { (host, _) async throws(ResolveError) -> [SocketAddress] in
         do {
             try await Task.sleep(for: .seconds(3600))
@@ -20,16 +14,28 @@ struct NetworkTests {
 
     // MARK: G3, one deadline over every phase
 
+    /// Lets the one deadline pass once `peer`, or the lookup, has the client where it is to be.
+    private static func timeOut(_ handle: WebSocketHandle, _ recorder: Recorder) async -> WebSocketError? {
+        await handle.driver.connectTimedOut()
+        let end = await recorder.end()
+        #expect(end?.wasOpen == false)
+        #expect(end?.error?.kind == .timeout)
+        #expect(end?.error?.message.contains("connectTimeout") == true)
+        return end?.error
+    }
+
     @Test("G3: a lookup that never answers ends with connectTimeout, which names the phase")
     func resolverStalls() async throws {
-        var options = Self.quick()
-        options.resolver = Self.neverResolves
-        let error = await webSocketError {
-            _ = try await WebSocket.connect(to: "ws://slow.test/", options: options)
+        var options = WebSocketOptions()
+        let (asked, ask) = AsyncStream.makeStream(of: Void.self)
+        options.resolver = Resolver { (host, port) async throws(ResolveError) -> [SocketAddress] in
+            ask.yield()
+            return try await Self.neverResolves.resolve(host, port)
         }
-        #expect(error?.kind == .timeout)
-        #expect(error?.phase == .resolving)
-        #expect(error?.message.contains("connectTimeout") == true)
+        let recorder = Recorder()
+        let handle = WebSocketHandle.connect(to: "ws://slow.test/", options: options, handler: recorder)
+        for await _ in asked { break }
+        #expect(await Self.timeOut(handle, recorder)?.phase == .resolving)
     }
 
     @Test(
@@ -37,28 +43,36 @@ struct NetworkTests {
         arguments: ["", "HTTP/1.1 10"])
     func upgradeStalls(answer: String) async throws {
         let server = try ScriptedServer()
-        async let failing = webSocketError {
-            _ = try await WebSocket.connect(to: server.url, options: Self.quick(.seconds(1)))
-        }
+        let recorder = Recorder()
+        let handle = connect(server, recorder)
         let peer = try await server.accept()
         _ = try await peer.readHead()
         try await peer.write(answer)
-        let error = await failing
-        #expect(error?.kind == .timeout && error?.phase == .upgrading)
+        #expect(await Self.timeOut(handle, recorder)?.phase == .upgrading)
         _ = await peer.readToEnd()
     }
 
     @Test("G3: a TLS handshake that is never answered ends with connectTimeout")
     func handshakeStalls() async throws {
         let server = try ScriptedServer()
-        async let failing = webSocketError {
-            _ = try await WebSocket.connect(
-                to: "wss://127.0.0.1:\(server.port)/", options: Self.quick(.seconds(1)))
-        }
+        let recorder = Recorder()
+        let handle = WebSocketHandle.connect(to: "wss://127.0.0.1:\(server.port)/", handler: recorder)
         let peer = try await server.acceptTCP()
-        let error = await failing
-        #expect(error?.kind == .timeout && error?.phase == .securing)
+        // TLS's first flight.
+        _ = try await peer.read(count: 1)
+        #expect(await Self.timeOut(handle, recorder)?.phase == .securing)
         _ = await peer.readToEnd()
+    }
+
+    @Test("the deadline is real: it passes by itself")
+    func deadlinePasses() async throws {
+        var options = WebSocketOptions()
+        options.connectTimeout = .milliseconds(50)
+        options.resolver = Self.neverResolves
+        let error = await webSocketError { [options] in
+            _ = try await WebSocket.connect(to: "ws://slow.test/", options: options)
+        }
+        #expect(error?.kind == .timeout && error?.phase == .resolving)
     }
 
     @Test("G3: cancelling the task ends connecting in each phase, and the server sees the socket go")
