@@ -37,13 +37,6 @@ extension Duration {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }
 
-    /// The least number of seconds that is no shorter than this: who waits for as long has waited long enough.
-    package var inSecondsRoundedUp: Double {
-        var seconds = inSeconds
-        while Duration.seconds(seconds) < self { seconds = seconds.nextUp }
-        return seconds
-    }
-
     /// A duration from a number that a peer or a user gave; nil when it is not a finite number.
     package init?(finiteSeconds seconds: Double) {
         guard seconds.isFinite else { return nil }

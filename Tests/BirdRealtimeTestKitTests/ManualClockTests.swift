@@ -59,6 +59,19 @@ struct ManualClockTests {
         #expect(clock.now == .seconds(10))
     }
 
+    @Test("a timer armed while another thread moves the clock past it runs")
+    func armedMeanwhile() async {
+        for _ in 0..<3_000 {
+            let clock = ManualClock()
+            async let ran: Void = withCheckedContinuation { continuation in
+                _ = clock.schedule(at: .seconds(1)) { continuation.resume() }
+            }
+            async let moved: Void = Task.detached { clock.advance(by: .seconds(1)) }.value
+            // Lost, it would never run, and the suite's time limit would say so.
+            _ = await (ran, moved)
+        }
+    }
+
     @Test("the next timer is waited for, and moved to")
     func nextTimer() async throws {
         let clock = ManualClock()

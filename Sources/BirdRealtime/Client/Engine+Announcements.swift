@@ -35,7 +35,7 @@ extension Engine {
             tell(stateObservers, change)
         case .connectingIn(let wait):
             note(.info, "next attempt in \(wait.inSeconds) s")
-            tell(connectingInObservers, wait.inSecondsRoundedUp)
+            tell(connectingInObservers, wait.inSeconds)
         case .error(let error):
             report(RealtimeError(error), cost: error.message.utf8.count + DeliveryItem.baseCost)
         case .signinError(let failure):

@@ -64,8 +64,16 @@ public final class ManualClock: RealtimeClock {
     /// moment. Timers that these arm within the time that is left run too.
     public func advance(by duration: Duration) {
         let target = now + max(duration, .zero)
-        while let body = popTimer(dueBy: target) { body() }
-        state.withLock { $0.now = max($0.now, target) }
+        var isDone = false
+        while !isDone {
+            while let body = popTimer(dueBy: target) { body() }
+            // Another thread may have armed a timer since the last look: the clock moves only past what has been run.
+            isDone = state.withLock { state in
+                guard !state.timers.values.contains(where: { $0.deadline <= target }) else { return false }
+                state.now = max(state.now, target)
+                return true
+            }
+        }
     }
 
     /// Waits until a timer is pending, moves the clock to the earliest one, runs what is due then, and returns by how much
