@@ -35,7 +35,8 @@ package struct HTTPHeadParser: Sendable {
     ) throws(HTTPHeadError) -> HTTPHead? {
         let before = bytes.count
         // One byte above the limit is enough to know that it is exceeded.
-        let piece = input[offset..<min(input.count, offset + maxBytes + 1 - before)]
+        let room = maxBytes - before
+        let piece = input[offset..<(input.count - offset > room ? offset + room + 1 : input.count)]
         bytes.append(contentsOf: piece)
         guard let end = findEnd() else {
             offset += piece.count

@@ -50,7 +50,12 @@ package struct Outbox: ~Copyable {
     /// Tells that the first `count` bytes can no longer change, although they wait: TLS has encrypted them already.
     /// Control frames go in behind the frame in which they end.
     package mutating func commit(_ count: Int) {
-        while boundary < min(count, buffer.count) { boundary += frameByteCount(at: boundary) }
+        while boundary < min(count, buffer.count) {
+            boundary += frameByteCount(at: boundary)
+            // What joined lies before the bytes that were committed: the next may join, or it would wait for ever
+            // where each write is committed first and ends inside a frame.
+            joined = 0
+        }
     }
 
     /// Gives memory back that an idle connection does not need.

@@ -134,10 +134,34 @@ package struct ServerRefusal: Error, Sendable, Equatable {
     }
 
     /// The whole answer. The connection is closed behind it.
+    ///
+    /// A refusal that cannot be written as it is becomes a 500 that says why.
     package var bytes: [UInt8] {
+        if let fault {
+            return ServerRefusal(status: 500, reason: "Internal Server Error", body: fault).bytes
+        }
         var head = "HTTP/1.1 \(status) \(reason)\r\nContent-Length: \(body.count)\r\n"
         if fields["Connection"] == nil { head += "Connection: close\r\n" }
         for field in fields { head += "\(field.name): \(field.value)\r\n" }
         return Array((head + "\r\n").utf8) + body
+    }
+    /// What in it would end a line early, promise an upgrade, or contradict the body's length.
+    private var fault: String? {
+        // RFC 9110 §15: the classes of final answers.
+        guard (200...599).contains(status) else { return "the status \(status) is none that refuses" }
+        guard HTTPGrammar.isFieldValue(reason) else { return "the reason has control characters in it" }
+        for field in fields {
+            guard HTTPGrammar.isToken(field.name) else {
+                return "a header name has characters no name may have"
+            }
+            guard HTTPGrammar.isFieldValue(field.value) else {
+                return "the header \(field.name) has a value with control characters in it"
+            }
+            // RFC 9112 §6: the length is the body's own, and written here.
+            guard !["content-length", "transfer-encoding"].contains(field.name.lowercased()) else {
+                return "the header \(field.name) belongs to the answer itself and cannot be set"
+            }
+        }
+        return nil
     }
 }

@@ -59,7 +59,11 @@ import Testing
         await until { channel.members.count == 1 }
         let id = bird.connectionId
         await site.edge.inject(.reset)
-        await until { bird.connectionId != id && channel.subscribed }
+        // The roster is read out right behind the subscription's success.
+        await until {
+            bird.connectionState == .connected && bird.connectionId != id && channel.subscribed
+                && !channel.members.isEmpty
+        }
         #expect(channel.members.keys.sorted() == ["A"])
         bird.disconnect()
         #expect(channel.members.isEmpty)

@@ -8,7 +8,7 @@ struct ByteBufferTests {
         var random = Seeded(seed)
         var buffer = ByteBuffer()
         var model: [UInt8] = []
-        for _ in 0..<2_000 {
+        for _ in 0..<1_000 {
             let bytes = random.bytes(Int.random(in: 0...300, using: &random))
             switch Int.random(in: 0..<8, using: &random) {
             case 0, 1:

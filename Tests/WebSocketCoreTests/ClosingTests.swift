@@ -140,4 +140,44 @@ struct ClosingTests {
         client.receive(frame(0x01, "a"))
         #expect(client.isInsideMessage)
     }
+
+    @Test("§7.1.3: both close at once: each has the other's close frame, and neither sends a second one")
+    func simultaneous() throws {
+        let client = Endpoint()
+        let server = Endpoint(.server)
+        try client.close(4001, "c")
+        try server.close(4002, "s")
+        let (ours, theirs) = (client.written(), server.written())
+        #expect(client.receive(theirs) == [.close(4002, "s")])
+        #expect(server.receive(ours) == [.close(4001, "c")])
+        #expect(client.written() == [] && server.written() == [])
+        let (c, s) = (
+            CloseFrame(code: CloseCode(rawValue: 4001), reason: "c"),
+            CloseFrame(code: CloseCode(rawValue: 4002), reason: "s")
+        )
+        #expect(client.connection.closing == .complete(sent: c, received: s, first: .us))
+        #expect(server.connection.closing == .complete(sent: s, received: c, first: .us))
+    }
+
+    @Test("A violation after our close, as a server: it ends reading, and no second close frame goes out")
+    func violationAfterClose() throws {
+        let server = Endpoint(.server)
+        try server.close(1000)
+        #expect(server.written() == frame(0x88, Self.payload(1000)))
+        #expect(server.receive([0x81, 0x00]) == [.failed(1002, "RFC 6455 §5.1")])
+        #expect(server.written() == [])
+        #expect(server.receive(frame(0x88, [], mask: Self.mask)) == [])
+        #expect(server.connection.closing == .failed(sent: CloseFrame(code: .normalClosure)))
+    }
+
+    @Test("§10.4: what comes behind our close is dropped, and still held against the limits")
+    func limitsAfterClose() throws {
+        var limits = Limits()
+        limits.maxMessageBytes = 10
+        let client = Endpoint(limits: limits)
+        try client.close(1000)
+        let six = [UInt8](repeating: 1, count: 6)
+        #expect(client.receive(frame(0x02, six)) == [])
+        #expect(client.receive(frame(0x80, six)) == [.failed(1009, "RFC 6455 §10.4")])
+    }
 }

@@ -124,4 +124,18 @@ struct FramingTests {
         #expect(client.connection.assemblyByteCount <= 64 << 10)
         #expect(client.isInsideMessage)
     }
+
+    @Test("§5.2: a head with a 64-bit length, cut at each of its bytes", arguments: [Role.client, .server])
+    func longHeadCut(role: Role) {
+        let payload = (0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let bytes = frame(0x82, payload, mask: role == .server ? Self.key : nil)
+        for cut in 0...16 {
+            let end = Endpoint(role)
+            let isSame = end.receive(pieces: [bytes[..<cut], bytes[cut...]]) == [.binary(payload)]
+            #expect(isSame, "cut at \(cut)")
+        }
+        let head = (0..<16).map { bytes[$0...$0] }
+        let isSame = Endpoint(role).receive(pieces: head + [bytes[16...]]) == [.binary(payload)]
+        #expect(isSame)
+    }
 }

@@ -124,6 +124,28 @@ struct HTTPHeadTests {
         let head = try bytes.withUnsafeBytes { try parser.receive($0, at: &offset) }
         #expect(head?.fields["A"] == "\u{FFFD}\u{FFFD}")
     }
+
+    @Test("The largest head, byte by byte", .timeLimit(.minutes(2)))
+    func largestByteByByte() throws {
+        let start = "HTTP/1.1 200 OK\r\nA: "
+        // Ends that are none on the way, so that the search has to look again.
+        let filler = String(repeating: "\r\nB: c", count: 200)
+        let rest = String(
+            repeating: "x", count: Limits().maxHeadBytes - start.utf8.count - filler.utf8.count - 4)
+        let text = start + rest + filler + "\r\n\r\n"
+        let (head, used) = try #require(try Self.parse(text, by: 1))
+        #expect(used == Limits().maxHeadBytes && head.fields.count == 201)
+    }
+
+    @Test("No limit at all is a limit too")
+    func unlimited() throws {
+        var limits = Limits()
+        limits.maxHeadBytes = .max
+        limits.maxHeadFields = .max
+        for length in [1, 1000] {
+            #expect(try Self.parse(Self.answer + "glued", by: length, limits: limits) != nil)
+        }
+    }
 }
 
 @Suite("The proof of a handshake, RFC 6455 §4.2.2")

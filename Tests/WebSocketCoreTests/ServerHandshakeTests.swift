@@ -148,4 +148,26 @@ struct ServerHandshakeTests {
         let seen = try #require(try RefusalTests.refusal(String(decoding: refusal.bytes, as: UTF8.self)))
         #expect(seen.status == 403 && seen.body == Array("no".utf8))
     }
+
+    @Test(
+        "A refusal whose fields, reason or status could end a line or confuse its length becomes a 500",
+        arguments: [
+            ServerRefusal(status: 403, reason: "No", fields: ["X": "a\r\nSet-Cookie: b"]),
+            ServerRefusal(status: 403, reason: "No", fields: ["X": "a\nb"]),
+            ServerRefusal(status: 403, reason: "No", fields: ["X\r\nY": "a"]),
+            ServerRefusal(status: 403, reason: "No", fields: ["": "a"]),
+            ServerRefusal(status: 403, reason: "No\r\nX: y"),
+            ServerRefusal(status: 403, reason: "No", fields: ["content-length": "7"]),
+            ServerRefusal(status: 403, reason: "No", fields: ["Transfer-Encoding": "chunked"]),
+            ServerRefusal(status: 101, reason: "Switching Protocols"),
+            ServerRefusal(status: 7, reason: ""), ServerRefusal(status: 1000, reason: ""),
+        ])
+    func unusableRefusal(refusal: ServerRefusal) throws {
+        let text = String(decoding: refusal.bytes, as: UTF8.self)
+        let (head, used) = try #require(try HTTPHeadTests.parse(text))
+        #expect(head.firstLine == "HTTP/1.1 500 Internal Server Error")
+        #expect(Set(head.fields.map(\.name)) == ["Content-Length", "Connection"])
+        let body = text.utf8.count - used
+        #expect(body > 0 && head.fields["Content-Length"] == "\(body)")
+    }
 }

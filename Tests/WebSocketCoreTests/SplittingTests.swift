@@ -99,7 +99,7 @@ struct RandomInputTests {
     @Test("Random bytes", .timeLimit(.minutes(2)), arguments: UInt64(1)...8)
     func garbage(seed: UInt64) {
         var random = Seeded(seed)
-        for _ in 0..<10_000 {
+        for _ in 0..<4_500 {
             let role: Role = Bool.random(using: &random) ? .client : .server
             let end = Endpoint(role, isStreaming: Bool.random(using: &random))
             var bytes = random.bytes(Int.random(in: 1...40, using: &random))
@@ -117,7 +117,7 @@ struct RandomInputTests {
     @Test("Valid frames with bytes changed", .timeLimit(.minutes(2)), arguments: UInt64(1)...8)
     func changed(seed: UInt64) {
         var random = Seeded(seed)
-        for _ in 0..<3_000 {
+        for _ in 0..<1_400 {
             let role: Role = Bool.random(using: &random) ? .client : .server
             var bytes = SplittingTests.everyKind(for: role)
             for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -137,7 +137,7 @@ struct RandomInputTests {
         let answer = ClientHandshakeTests.ok + "Sec-WebSocket-Extensions: permessage-deflate; a=\"b\"\r\n\r\n"
         let refusal = "HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n5;a\r\nhello\r\n0\r\n\r\n"
         for text in [request, answer, refusal] {
-            for _ in 0..<1_000 {
+            for _ in 0..<500 {
                 var bytes = Array(text.utf8)
                 for _ in 0..<Int.random(in: 1...5, using: &random) {
                     bytes[Int.random(in: bytes.indices, using: &random)] = UInt8.random(
