@@ -2,6 +2,7 @@ internal import CSystemShims
 
 /// HMAC-SHA256 (RFC 2104), 32 bytes.
 package func hmacSHA256(key: [UInt8], _ message: [UInt8]) -> [UInt8] {
+    OpenSSLStart.ensure()
     var digest = [UInt8](repeating: 0, count: 32)
     var count: UInt32 = 0
     HMAC(EVP_sha256(), key, Int32(clamping: key.count), message, message.count, &digest, &count)
@@ -15,6 +16,7 @@ package func isEqualInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 
 /// Fills a buffer with bytes that nobody can predict.
 package func fillRandom(_ buffer: UnsafeMutableRawBufferPointer) {
+    OpenSSLStart.ensure()
     // OpenSSL counts in Int32: a larger buffer is filled in pieces.
     var rest = buffer[...]
     while !rest.isEmpty {

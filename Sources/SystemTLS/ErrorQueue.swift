@@ -3,6 +3,7 @@ internal import CSystemShims
 /// OpenSSL's queue of errors, one a thread. It is emptied before each call, so that no call sees another's errors.
 enum ErrorQueue {
     static func clear() {
+        OpenSSLStart.ensure()
         ERR_clear_error()
     }
 

@@ -98,6 +98,8 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     /// - Throws: why it failed, and the same again whatever is tried afterwards.
     package mutating func handshake() throws(TLSError) -> HandshakeProgress {
         if case .failed(let error) = reading { throw error }
+        // What the handshake takes from the socket may hold more than itself.
+        isDrained = false
         ErrorQueue.clear()
         let result = SSL_do_handshake(ssl)
         if result == 1 { return .done }
@@ -197,6 +199,8 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
             throw writeFailed(
                 TLSError(.connection, "bytes on their way to \(peer) were changed while the socket was full"))
         }
+        // Writing goes on with a handshake that is not done, which reads.
+        if SSL_in_init(ssl) != 0 { isDrained = false }
         ErrorQueue.clear()
         var count = 0
         if SSL_write_ex(ssl, base, bytes.count, &count) == 1 {
@@ -235,6 +239,8 @@ package struct TLSStream: ~Copyable, @unchecked Sendable {
     /// Tells the peer that nothing more comes (close_notify). Tried once: a peer that takes nothing is not waited for.
     package mutating func shutdown() {
         guard SSL_in_init(ssl) == 0, !hasWriteFailed else { return }
+        // A second SSL_shutdown would wait for the peer's close_notify, and drop what comes before it.
+        guard SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN == 0 else { return }
         if case .failed = reading { return }
         ErrorQueue.clear()
         SSL_shutdown(ssl)

@@ -18,12 +18,33 @@ import Testing
                 "Test Using Larger Than Block-Size Key - Hash Key First",
                 "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"
             ),
+            (
+                [UInt8](repeating: 0xAA, count: 131),
+                "This is a test using a larger than block-size key and a larger than block-size data. "
+                    + "The key needs to be hashed before being used by the HMAC algorithm.",
+                "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"
+            ),
             ([], "", "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"),
         ])
     func hmac(_ key: [UInt8], _ message: String, _ expected: String) {
-        let digest = hmacSHA256(key: key, Array(message.utf8))
-        let hex = digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        #expect(hex == expected)
+        #expect(hex(hmacSHA256(key: key, Array(message.utf8))) == expected)
+    }
+
+    @Test(
+        "HMAC-SHA256 of bytes that are no text, as in RFC 4231 §4.4 and §4.5",
+        arguments: [
+            (
+                [UInt8](repeating: 0xAA, count: 20), 0xDD,
+                "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"
+            ),
+            (Array(1...25), 0xCD, "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"),
+        ])
+    func hmacOfBytes(_ key: [UInt8], _ byte: UInt8, _ expected: String) {
+        #expect(hex(hmacSHA256(key: key, [UInt8](repeating: byte, count: 50))) == expected)
+    }
+
+    private func hex(_ digest: [UInt8]) -> String {
+        digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     @Test("byte strings are equal when every byte is")

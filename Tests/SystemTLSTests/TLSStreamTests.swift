@@ -112,10 +112,14 @@ import Testing
         #expect(heard == sent)
     }
 
-    @Test("bytes that came along with the handshake's end are known to wait")
-    func pendingAfterHandshake() throws {
+    @Test("bytes that came along with the handshake's end are known to wait", arguments: [false, true])
+    func pendingAfterHandshake(_ readsEarly: Bool) throws {
         let parties = try Parties(version: .tls13)
         var pair = try TLSPair(parties.client, parties.server)
+        if readsEarly {
+            let outcome = try pair.server.readOnce().outcome
+            #expect(outcome == .wouldBlock(.read))
+        }
         // The client's last message and its first bytes lie in the socket together.
         var client = HandshakeProgress.wants(.read)
         while client != .done {
