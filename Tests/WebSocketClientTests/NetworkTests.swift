@@ -64,6 +64,15 @@ struct NetworkTests {
         _ = await peer.readToEnd()
     }
 
+    @Test("G3: an address that swallows everything ends with connectTimeout")
+    func connectingStalls() async throws {
+        let hole = try await BlackHole()
+        let recorder = Recorder()
+        let handle = WebSocketHandle.connect(to: "ws://\(hole.address)/", handler: recorder)
+        while await handle.driver.dialPhase != .connecting { await rounds(1) }
+        #expect(await Self.timeOut(handle, recorder)?.phase == .connecting)
+    }
+
     @Test("the deadline is real: it passes by itself")
     func deadlinePasses() async throws {
         var options = WebSocketOptions()
@@ -110,6 +119,39 @@ struct NetworkTests {
         _ = await peer.readToEnd()
     }
 
+    @Test(
+        "G3: abort ends connecting in each phase at once, and the server sees the socket go",
+        arguments: Stall.allCases)
+    func aborted(_ stall: Stall) async throws {
+        let server = try ScriptedServer()
+        let recorder = Recorder()
+        var options = WebSocketOptions()
+        if stall == .resolving { options.resolver = Self.neverResolves }
+        var url = "\(stall == .securing ? "wss" : "ws")://127.0.0.1:\(server.port)/"
+        let hole = try await BlackHole()
+        if stall == .connecting { url = "ws://\(hole.address)/" }
+        let handle = WebSocketHandle.connect(to: url, options: options, handler: recorder)
+        var peer: ScriptedConnection?
+        switch stall {
+        case .resolving, .connecting:
+            let phase = stall == .resolving ? WebSocketError.Phase.resolving : .connecting
+            while await handle.driver.dialPhase != phase { await rounds(1) }
+        case .securing, .upgrading, .answering:
+            let accepted = try await server.acceptTCP()
+            // The request, or TLS's first flight: the client waits for an answer now.
+            _ = try await accepted.read(count: 1)
+            if stall == .answering { try await accepted.write("HTTP/1.1 10") }
+            peer = accepted
+        }
+        handle.abort()
+        let end = await recorder.end()
+        #expect(end?.wasOpen == false && end?.error?.kind == .cancelled)
+        _ = await peer?.readToEnd()
+        #expect(await handle.driver.dialPhase == nil)
+    }
+
+    enum Stall: CaseIterable { case resolving, connecting, securing, upgrading, answering }
+
     // MARK: G1 and failures before the socket
 
     @Test("G1: an address that nobody listens on does not keep the next from being reached")
@@ -128,6 +170,28 @@ struct NetworkTests {
         try await peer.write(ScriptedFrame.close(1000).bytes)
         await peer.close()
         await closing
+    }
+
+    @Test(
+        "G1: an address that swallows everything does not keep the next from being reached, and keeps no socket"
+    )
+    func blackHole() async throws {
+        await #expect(processExitsWith: .success) {
+            let hole = try await BlackHole()
+            let server = try ScriptedServer()
+            var options = WebSocketOptions()
+            let addresses = [hole.address, .loopback(port: server.port)]
+            options.resolver = Resolver { (_, _) async throws(ResolveError) -> [SocketAddress] in addresses }
+            let before = ProcessCount.sockets
+            async let connecting = WebSocket.connect(to: "ws://two.test/", options: options)
+            let peer = try await server.acceptUpgraded()
+            let socket = try await connecting
+            // Both ends of one connection, the server's under two numbers.
+            for _ in 0..<20_000 where ProcessCount.sockets > before + 3 { await rounds(1) }
+            precondition(ProcessCount.sockets == before + 3)
+            socket.abort()
+            _ = await peer.readToEnd()
+        }
     }
 
     @Test("a refused port is a transport error that names the address")

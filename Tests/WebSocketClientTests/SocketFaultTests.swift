@@ -1,3 +1,4 @@
+import Glibc
 import SystemTLS
 import Testing
 @testable import WebSocketClient
@@ -6,8 +7,9 @@ import Testing
 struct SocketFaultTests {
     @Test("F1: writing to a peer that has gone raises no SIGPIPE, over ws and wss")
     func noSignal() async throws {
-        // In a process of its own, where nothing has changed what the signal does: it would end the process.
+        // In a process of its own, where the signal does what it does by itself: it would end the process.
         await #expect(processExitsWith: .success) {
+            signal(SIGPIPE, SIG_DFL)
             let identity = try CertificateAuthority.selfSigned(addresses: ["127.0.0.1"])
             for isSecure in [false, true] {
                 for resets in [false, true] {
@@ -25,9 +27,11 @@ struct SocketFaultTests {
                     }
                     handle.close()
                     let end = await recorder.end()
-                    precondition(end?.closeInfo.code == .abnormalClosure)
+                    precondition(end?.error?.kind == .transport && end?.closeInfo.code == .abnormalClosure)
                 }
             }
+            let raised = await Signals.loopHasBrokenPipe()
+            precondition(!raised && Signals.brokenPipeDisposition == 0)
         }
     }
 
@@ -44,5 +48,48 @@ struct SocketFaultTests {
         #expect(error?.message.contains("Connection reset by peer") == true)
         let sending = await webSocketError { try await socket.send("anybody?") }
         #expect(sending?.kind == .closed)
+    }
+
+    @Test("F3: signals that interrupt the loop's system calls break neither connecting nor traffic")
+    func signals() async throws {
+        await #expect(processExitsWith: .success) {
+            let storm = Task { await Signals.storm() }
+            let identity = try LoopbackIdentity()
+            for isSecure in [false, true] {
+                let listener = try await listenEcho(identity: isSecure ? identity : nil)
+                var options = WebSocketOptions()
+                options.tls.trust = .pem(identity.authorityPEM)
+                options.connectTimeout = .seconds(120)
+                let url = "\(isSecure ? "wss" : "ws")://127.0.0.1:\(listener.port)/"
+                let large = [UInt8](repeating: 7, count: 1 << 20)
+                var connections = 0
+                // Until the storm has been felt: a machine that is busy may send few signals.
+                while connections < 5 || Signals.handledCount < (isSecure ? 200 : 100) {
+                    connections += 1
+                    let socket = try await WebSocket.connect(to: url, options: options)
+                    var messages = socket.messages.makeAsyncIterator()
+                    for number in 0..<50 {
+                        try await socket.send("message \(number)")
+                        let echoed = try await messages.next()
+                        precondition(echoed == .text("message \(number)"))
+                    }
+                    try await socket.send(large)
+                    let echoed = try await messages.next()
+                    precondition(echoed == .binary(large))
+                    await socket.close()
+                    precondition(socket.closeInfo?.isClean == true)
+                }
+                // Time limits hold.
+                options.resolver = NetworkTests.neverResolves
+                options.connectTimeout = .milliseconds(50)
+                let late = options
+                let error = await webSocketError {
+                    _ = try await WebSocket.connect(to: "ws://a.test/", options: late)
+                }
+                precondition(error?.kind == .timeout)
+            }
+            storm.cancel()
+            await storm.value
+        }
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import SystemIO
 import SystemTLS
 import Testing
@@ -113,6 +114,76 @@ struct TLSTests {
         socket.abort()
     }
 
+    @Test("G4: SNI is the URL's host, without port and trailing dot", arguments: ["here.test", "here.test."])
+    func namedByURL(host: String) async throws {
+        let server = try self.server(names: ["here.test"])
+        let address = SocketAddress.loopback(port: server.port)
+        let options = self.options {
+            $0.resolver = Resolver { (_, _) async throws(ResolveError) -> [SocketAddress] in [address] }
+        }
+        async let connecting = WebSocket.connect(to: "wss://\(host):\(server.port)/", options: options)
+        let peer = try await server.acceptUpgraded()
+        #expect(await peer.serverName == "here.test")
+        try await connecting.abort()
+    }
+
+    // MARK: Options
+
+    @Test("trust is a file, a directory, or PEM text", arguments: ["file", "directory", "pem"])
+    func trust(_ form: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "trust-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("authority.pem")
+        try authority.certificatePEM.write(to: file, atomically: true, encoding: .utf8)
+        let server = try self.server()
+        let options = self.options { options in
+            switch form {
+            case "file": options.tls.trust = .file(file.path)
+            case "directory": options.tls.trust = .directory(folder.path)
+            default: options.tls.trust = .pem(authority.certificatePEM)
+            }
+        }
+        async let connecting = WebSocket.connect(to: server.url, options: options)
+        _ = try await server.acceptUpgraded()
+        try await connecting.abort()
+    }
+
+    @Test("trust in a file that is not there costs the server no connection, and names the file")
+    func missingTrust() async throws {
+        let server = try self.server()
+        let options = self.options { $0.tls.trust = .file("/nowhere/authority.pem") }
+        let error = await webSocketError { _ = try await WebSocket.connect(to: server.url, options: options) }
+        #expect(error?.kind == .misuse && error?.message.contains("/nowhere/authority.pem") == true)
+        #expect(try await !server.hasConnection())
+    }
+
+    @Test("versions are bounded on both sides", arguments: [false, true])
+    func versions(isOld: Bool) async throws {
+        let server = try self.server()
+        let options = self.options { options in
+            if isOld { options.tls.maximumVersion = .tls12 } else { options.tls.minimumVersion = .tls13 }
+        }
+        async let connecting = WebSocket.connect(to: server.url, options: options)
+        _ = try await server.acceptUpgraded()
+        let socket = try await connecting
+        #expect(socket.agreement.tlsVersion == (isOld ? "TLSv1.2" : "TLSv1.3"))
+        socket.abort()
+    }
+
+    @Test("versions in the wrong order are refused, and the options named")
+    func versionsOutOfOrder() async throws {
+        let options = self.options { options in
+            options.tls.minimumVersion = .tls13
+            options.tls.maximumVersion = .tls12
+        }
+        let error = await webSocketError {
+            _ = try await WebSocket.connect(to: "wss://127.0.0.1:1/", options: options)
+        }
+        #expect(error?.kind == .misuse && error?.message.contains("tls.minimumVersion") == true)
+    }
+
     // MARK: G7, the end of TLS
 
     private func end(
@@ -192,6 +263,70 @@ struct TLSTests {
             if expected == 500 { break }
         }
         try await writing
+        socket.abort()
+    }
+
+    @Test("F5: a burst of 500 records is delivered whole to a handler")
+    func burst() async throws {
+        let server = try self.server()
+        let recorder = Recorder()
+        let handle = WebSocketHandle.connect(to: server.url, options: self.options(), handler: recorder)
+        let peer = try await server.acceptUpgraded()
+        let expected = (0..<500).map { "message \($0)" }
+        for text in expected { try await peer.write(ScriptedFrame.text(text).bytes) }
+        await recorder.wait { _ in recorder.messageCount == 500 }
+        #expect(recorder.texts == expected)
+        handle.abort()
+        _ = await recorder.end()
+    }
+
+    @Test("large messages go both ways while the peer does not read, and a ping among them harms nothing")
+    func bothWays() async throws {
+        let server = try self.server()
+        let options = self.options { options in
+            options.writeHighWater = 64 << 10
+            options.writeLowWater = 16 << 10
+        }
+        async let connecting = WebSocket.connect(to: server.url, options: options)
+        let peer = try await server.acceptUpgraded()
+        let socket = try await connecting
+        let payloads = (0..<6).map { number in
+            (0..<(1 << 20) + number).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 7 &+ number) }
+        }
+        async let sending: Void = { for payload in payloads { try await socket.send(payload) } }()
+        // The kernel takes no more, and nobody reads. A kernel with very large buffers may take it all, and prove less.
+        var turns = 0
+        while turns < 50_000, await !socket.handle.driver.hasWaiters {
+            await rounds(1)
+            turns += 1
+        }
+        async let pinging = socket.ping()
+        async let writing: Void = {
+            for payload in payloads {
+                try await peer.write(ScriptedFrame(head: 0x82, payload: payload).bytes)
+            }
+        }()
+        var messages = socket.messages.makeAsyncIterator()
+        for payload in payloads {
+            let isEqual = try await messages.next() == .binary(payload)
+            #expect(isEqual)
+        }
+        try await writing
+        var received: [[UInt8]] = []
+        var pings = 0
+        while received.count < payloads.count || pings == 0 {
+            let frame = try await peer.readFrame()
+            if frame.head == 0x89 {
+                pings += 1
+                try await peer.write(ScriptedFrame(head: 0x8A, payload: frame.payload).bytes)
+            } else {
+                received.append(frame.payload)
+            }
+        }
+        try await sending
+        _ = try await pinging
+        let isEqual = received == payloads
+        #expect(isEqual)
         socket.abort()
     }
 }
