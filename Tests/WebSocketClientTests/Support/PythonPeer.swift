@@ -97,8 +97,8 @@ final class PythonPeer: Sendable {
         compression = "deflate" if sys.argv[1] else None
         url, files = sys.argv[2], sys.argv[3:]
         limits = dict(max_size=None, compression=compression)
-        # The largest message that limits allow, where compressing and encrypting it does not take long.
-        large = bytes(range(256)) * ((4 if files or compression else 64) << 12)
+        # The largest message that limits allow.
+        large = bytes(range(256)) * (64 << 12)
 
         def end_with_parent():
             os.read(0, 1)
