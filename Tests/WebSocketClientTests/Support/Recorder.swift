@@ -118,11 +118,13 @@ final class Recorder: WebSocketHandler {
     }
 }
 
-/// Connects with the callback face.
+/// Connects with the callback face; patiently, where the options do not say how long a test wants to wait.
 func connect(
     _ server: ScriptedServer, _ recorder: Recorder, _ options: WebSocketOptions = WebSocketOptions()
 ) -> WebSocketHandle {
-    WebSocketHandle.connect(to: server.url, options: options, handler: recorder)
+    var options = options
+    if options.connectTimeout == WebSocketOptions().connectTimeout { options.connectTimeout = .seconds(110) }
+    return WebSocketHandle.connect(to: server.url, options: options, handler: recorder)
 }
 
 /// Lets the loop that serves all connections go round a number of times.
